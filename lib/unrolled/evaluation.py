@@ -1,0 +1,105 @@
+"""Score a language model: one protocol, named.
+
+*Streaming, total over total.* Every symbol of the text is predicted once, from everything before it in its
+stream; the nats are added up over all of them and divided by their number, once, at the end. A mean of
+perplexities over batches is never taken. To use the machine well, the text is read as a few parallel streams:
+each but the first begins without a past, which costs a few symbols' worth of context in the whole text.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from unrolled.models import LanguageModel
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a model paid for a text.
+
+    Attributes:
+        nats: the sum of −ln p over the symbols.
+        symbols: how many symbols were predicted.
+    """
+
+    nats: float
+    symbols: int
+
+    @property
+    def nats_per_symbol(self) -> float:
+        """The cross-entropy (:eq:`eq-cross-entropy`)."""
+        return self.nats / self.symbols
+
+    @property
+    def perplexity(self) -> float:
+        """The effective number of choices (:eq:`eq-perplexity`)."""
+        return math.exp(self.nats_per_symbol)
+
+    @property
+    def bits_per_symbol(self) -> float:
+        """The cross-entropy in bits: bits per character where the symbols are characters."""
+        return self.nats_per_symbol / math.log(2)
+
+
+@torch.no_grad()
+def token_nats(
+    model: LanguageModel,
+    tokens: torch.Tensor,
+    *,
+    start: int | None = None,
+    window: int | None = None,
+    streams: int = 32,
+) -> np.ndarray:
+    """Return what each symbol cost the model: −ln p(symbol | its past), in order.
+
+    Args:
+        model: the model; it is put in evaluation mode for the duration.
+        tokens: symbol numbers, (length,).
+        start: the symbol that stands before the text. Without it the first symbol has no past at all and is
+            not scored.
+        window: forget the state after every so many symbols (how a model does that never carried one);
+            None carries it throughout.
+        streams: parallel streams, where the state is carried.
+
+    Returns:
+        Nats, float64, (length,) with a `start`, else (length − 1,).
+
+    Raises:
+        ValueError: nothing to score, or a window or a number of streams below 1.
+    """
+    if start is not None:
+        tokens = torch.cat([tokens.new_tensor([start]), tokens])
+    scored = len(tokens) - 1
+    if scored < 1:
+        raise ValueError("there is no symbol to score; give a text of two symbols, or one and a start")
+    if streams < 1 or (window is not None and window < 1):
+        raise ValueError(f"window is {window} and streams is {streams}; both must be 1 or more")
+    length = min(window, scored) if window else math.ceil(scored / streams)
+    rows = math.ceil(scored / length)
+    padding = tokens.new_zeros(rows * length - scored)  # only fills the last row; its cost is cut off below
+    inputs = torch.cat([tokens[:-1], padding]).view(rows, length)
+    targets = torch.cat([tokens[1:], padding]).view(rows, length)
+    was_training = model.training
+    model.eval()
+    nats = torch.empty(rows, length, dtype=torch.float64)
+    for some in torch.arange(rows).split(256):
+        state = None
+        for here in torch.arange(length).split(128):
+            window_inputs = inputs[some][:, here].to(model.device)
+            window_targets = targets[some][:, here].to(model.device)
+            logits, state = model(window_inputs, state)
+            costs = cross_entropy(logits.flatten(0, 1), window_targets.flatten(), reduction="none")
+            nats[some[:, None], here] = costs.view(len(some), len(here)).double().cpu()
+    model.train(was_training)
+    return nats.flatten()[:scored].numpy()
+
+
+def evaluate(model: LanguageModel, tokens: torch.Tensor, **how) -> Score:
+    """Return the model's score on a text by the protocol above; the keywords are `token_nats`'s."""
+    nats = token_nats(model, tokens, **how)
+    return Score(float(nats.sum()), len(nats))

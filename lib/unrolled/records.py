@@ -1,0 +1,135 @@
+"""Keep results that a page cannot compute while it is read, and say where they came from.
+
+A record is one JSON file: the experiment's name and configuration, the seeds, what was measured for each, and
+the hardware, versions, commit and time that it took. It is written by ``python -m unrolled run NAME --record``
+and by nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import torch
+
+FOLDER = Path(str(files("unrolled"))) / "recorded"
+
+
+class RecordError(RuntimeError):
+    """A record is missing, damaged or stale; the message says which and how to measure again."""
+
+
+def digest(content) -> str:
+    """Return a short hash of anything that JSON can hold, or of a text: the same content, the same hash."""
+    text = content if isinstance(content, str) else json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one experiment measured.
+
+    Attributes:
+        name: the experiment's name.
+        profile: ``"quick"`` or ``"full"``.
+        config: what the experiment was told.
+        config_hash: the digest of `config`.
+        data_hash: the digest of the text it was given; empty where it uses none.
+        seeds: the seeds it ran with.
+        metrics: one entry a seed: each metric's name and its value, a number or a list of numbers.
+        hardware: the processor, its cores and, where one was used, the GPU.
+        versions: of Python and the packages that matter.
+        commit: of the code, with ``+`` where the tree had changes.
+        date: the day, in ISO form.
+        seconds: the wall time of each seed.
+    """
+
+    name: str
+    profile: str
+    config: dict
+    config_hash: str
+    data_hash: str
+    seeds: list[int]
+    metrics: list[dict]
+    hardware: str
+    versions: dict[str, str]
+    commit: str
+    date: str
+    seconds: list[float]
+
+    def __getitem__(self, metric: str) -> np.ndarray:
+        """Return one metric of every seed, (seeds,) or (seeds, points).
+
+        Raises:
+            KeyError: the record has no such metric; the message names those it has.
+        """
+        if metric not in self.metrics[0]:
+            raise KeyError(f"{self.name} has no {metric!r}; it has {', '.join(self.metrics[0])}")
+        return np.array([one[metric] for one in self.metrics])
+
+    def provenance(self) -> str:
+        """Return where the numbers came from, in two lines fit to print under a table."""
+        packages = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        return (
+            f"{self.name} ({self.profile}), {len(self.seeds)} seed{'s' * (len(self.seeds) > 1)}, "
+            f"{sum(self.seconds) / 60:.0f} min on {self.hardware}\n"
+            f"{packages}; commit {self.commit}, {self.date}; configuration {self.config_hash}"
+        )
+
+
+def hardware(device: torch.device) -> str:
+    """Return the machine in words: the processor and threads, or the GPU."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{platform.machine()} CPU, {torch.get_num_threads()} threads"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result may depend on."""
+    return {"Python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
+
+
+def commit() -> str:
+    """Return the commit that this code was checked out from, or ``"unknown"`` outside a checkout."""
+
+    def git(*arguments: str) -> str:
+        here = Path(__file__).parent
+        return subprocess.run(["git", "-C", here, *arguments], capture_output=True, text=True, check=True).stdout
+
+    try:
+        return git("rev-parse", "--short=12", "HEAD").strip() + ("+" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def save(record: Record, folder: Path = FOLDER) -> Path:
+    """Write a record into a folder, atomically, and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{record.name}.json"
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(asdict(record), indent=1) + "\n", encoding="utf8")
+    os.replace(part, path)
+    return path
+
+
+def load(name: str, folder: Path = FOLDER) -> Record:
+    """Return the record of that name.
+
+    Raises:
+        RecordError: there is none, or it cannot be read; the message says how to measure it.
+    """
+    path = folder / f"{name}.json"
+    again = f"measure it with: python -m unrolled run {name} --record"
+    try:
+        return Record(**json.loads(path.read_text(encoding="utf8")))
+    except FileNotFoundError as error:
+        raise RecordError(f"there is no record of {name!r}; {again}") from error
+    except (ValueError, TypeError) as error:
+        raise RecordError(f"the record {path} is damaged ({error}); {again}") from error

@@ -1,0 +1,86 @@
+"""One protocol: total nats over total symbols, every symbol once."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from unrolled.evaluation import Score, evaluate, token_nats
+from unrolled.models import LanguageModel
+
+V = 9
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(1)
+    return LanguageModel(V, embedding_size=4, hidden_size=6)
+
+
+def slowly(model, tokens, window=None):
+    """Score a text symbol by symbol, without any batching."""
+    nats, state = [], None
+    with torch.no_grad():
+        for at, (read, target) in enumerate(zip(tokens[:-1], tokens[1:], strict=True)):
+            if window and at % window == 0:
+                state = None
+            logits, state = model(read.view(1, 1), state)
+            nats.append(-torch.log_softmax(logits[0, 0].double(), dim=0)[target].item())
+    return np.array(nats)
+
+
+def test_one_stream_equals_reading_symbol_by_symbol(model):
+    tokens = torch.randint(V, (301,))
+    assert np.allclose(token_nats(model, tokens, streams=1), slowly(model, tokens), atol=1e-5)
+
+
+@pytest.mark.parametrize("window", [1, 7, 64, 500])
+def test_a_window_forgets(model, window):
+    tokens = torch.randint(V, (301,))
+    assert np.allclose(token_nats(model, tokens, window=window), slowly(model, tokens, window), atol=1e-5)
+
+
+@pytest.mark.parametrize("streams", [1, 3, 32, 1000])
+def test_every_symbol_is_scored_once_and_only_stream_starts_differ(model, streams):
+    tokens = torch.randint(V, (301,))
+    nats = token_nats(model, tokens, streams=streams)
+    assert nats.shape == (300,)
+    length = math.ceil(300 / streams)
+    assert np.allclose(nats, slowly(model, tokens, window=length), atol=1e-5)
+
+
+def test_a_start_scores_the_first_symbol_too(model):
+    tokens = torch.randint(V, (50,))
+    nats = token_nats(model, tokens, start=3, streams=1)
+    assert len(nats) == 50
+    assert np.allclose(nats, slowly(model, torch.cat([torch.tensor([3]), tokens])), atol=1e-5)
+
+
+def test_a_uniform_model_has_perplexity_v(model):
+    torch.nn.init.zeros_(model.output.weight)
+    torch.nn.init.zeros_(model.output.bias)
+    score = evaluate(model, torch.randint(V, (200,)))
+    assert score.perplexity == pytest.approx(V, rel=1e-6)
+    assert score.bits_per_symbol == pytest.approx(math.log2(V), rel=1e-6)
+    assert score.nats_per_symbol == pytest.approx(math.log(V), rel=1e-6) and score.symbols == 199
+
+
+def test_perplexity_is_of_the_mean_not_the_mean_of_perplexities():
+    pieces = [Score(10.0, 10), Score(90.0, 30)]
+    whole = Score(100.0, 40)
+    assert whole.perplexity == pytest.approx(math.exp(2.5))
+    assert np.mean([piece.perplexity for piece in pieces]) > 11 < whole.perplexity
+
+
+def test_the_mode_is_restored(model):
+    model.train()
+    evaluate(model, torch.randint(V, (20,)))
+    assert model.training
+
+
+def test_bad_input_is_named(model):
+    with pytest.raises(ValueError, match="no symbol to score"):
+        token_nats(model, torch.tensor([1]))
+    with pytest.raises(ValueError, match="window is 0"):
+        token_nats(model, torch.arange(5), window=0)
