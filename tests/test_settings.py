@@ -32,7 +32,9 @@ def test_the_seed_decides_every_generator(monkeypatch):
     assert draws[0] == draws[1] != (np.random.rand(), torch.rand(1).item())
 
 
-@pytest.mark.parametrize("variable, value", [("UNROLLED_SEED", "-1"), ("UNROLLED_THREADS", "0"), ("UNROLLED_SEED", "x")])
+@pytest.mark.parametrize(
+    "variable, value", [("UNROLLED_SEED", "-1"), ("UNROLLED_THREADS", "0"), ("UNROLLED_SEED", "x")]
+)
 def test_a_bad_number_is_named(monkeypatch, variable, value):
     monkeypatch.setenv(variable, value)
     with pytest.raises(ValueError, match=f"{variable} is '{value}'"):

@@ -137,9 +137,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_checkpoint(tm
     checkpoint = tmp_path / "run.pt"
     real = training.cross_entropy
     calls = iter(range(1000))
-    monkeypatch.setattr(
-        training, "cross_entropy", lambda *a: real(*a) * (float("nan") if next(calls) == 25 else 1.0)
-    )
+    monkeypatch.setattr(training, "cross_entropy", lambda *a: real(*a) * (float("nan") if next(calls) == 25 else 1.0))
     with pytest.raises(TrainingDiverged, match="the loss is nan at update 25; lower learning_rate"):
         train(model(), TOKENS, RECIPE, checkpoint=checkpoint, checkpoint_every=10, progress=False)
     content = torch.load(checkpoint, weights_only=True)

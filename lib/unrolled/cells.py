@@ -26,7 +26,8 @@ def check_state(state: torch.Tensor, inputs: torch.Tensor, hidden_size: int) -> 
             )
     if state.device != inputs.device:
         raise ValueError(
-            f"the state is on {state.device} but the inputs are on {inputs.device}; use state.to({str(inputs.device)!r})"
+            f"the state is on {state.device} but the inputs are on {inputs.device}; "
+            f"move it with state.to({str(inputs.device)!r})"
         )
 
 
@@ -111,9 +112,7 @@ class RNNCell(nn.Module):
         return cell
 
 
-def unroll(
-    cell: RNNCell, inputs: torch.Tensor, state: torch.Tensor | None = None
-) -> tuple[torch.Tensor, torch.Tensor]:
+def unroll(cell: RNNCell, inputs: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
     """Apply one cell at every step of a sequence, each time to its own last state.
 
     Args:

@@ -100,9 +100,7 @@ class LanguageModel(nn.Module):
             state = self.initial_state(tokens.shape[0])
         return self.core(self.embedding(tokens), state)
 
-    def forward(
-        self, tokens: torch.Tensor, state: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
 
         Takes and raises what `hidden_states` does.

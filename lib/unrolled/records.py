@@ -109,23 +109,23 @@ def commit() -> str:
         return "unknown"
 
 
-def save(record: Record, folder: Path = FOLDER) -> Path:
-    """Write a record into a folder, atomically, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{record.name}.json"
+def save(record: Record) -> Path:
+    """Keep a record as the book's, atomically, and return its path."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{record.name}.json"
     part = path.with_suffix(".part")
     part.write_text(json.dumps(asdict(record), indent=1) + "\n", encoding="utf8")
     os.replace(part, path)
     return path
 
 
-def load(name: str, folder: Path = FOLDER) -> Record:
-    """Return the record of that name.
+def load(name: str) -> Record:
+    """Return the book's record of that name.
 
     Raises:
         RecordError: there is none, or it cannot be read; the message says how to measure it.
     """
-    path = folder / f"{name}.json"
+    path = FOLDER / f"{name}.json"
     again = f"measure it with: python -m unrolled run {name} --record"
     try:
         return Record(**json.loads(path.read_text(encoding="utf8")))

@@ -194,7 +194,9 @@ def _save(checkpoint: Path, model, optimizer, recipe: Recipe, history: History, 
             os.fsync(file.fileno())
         os.replace(part, checkpoint)
     except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
-        raise CheckpointError(f"the checkpoint {checkpoint} could not be written: {error}; the last one stays") from error
+        raise CheckpointError(
+            f"the checkpoint {checkpoint} could not be written: {error}; the last one stays"
+        ) from error
 
 
 def _restore(checkpoint: Path, model, optimizer, recipe: Recipe, history: History):

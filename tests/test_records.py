@@ -1,0 +1,116 @@
+"""Records: written by the command, refused when stale."""
+
+import json
+
+import pytest
+
+from unrolled import experiments, records
+from unrolled.__main__ import main
+from unrolled.experiments import Experiment
+
+RECORDED = sorted(path.stem for path in records.FOLDER.glob("*.json"))
+
+
+@pytest.fixture
+def coin(monkeypatch, tmp_path):
+    """An experiment that takes no time, and a folder of records of its own."""
+    measured = []
+
+    def measure(config, seed, folder):
+        measured.append(seed)
+        return {"heads": config["sides"] * seed + 0.5, "curve": [seed, seed + 1.0], "text": "coin"}
+
+    experiment = Experiment("coin", "Toss a coin", {"quick": {"sides": 2}, "full": {"sides": 6}}, measure)
+    monkeypatch.setitem(experiments.EXPERIMENTS, "coin", experiment)
+    monkeypatch.setattr(records, "FOLDER", tmp_path / "recorded")
+    monkeypatch.setenv("UNROLLED_PROFILE", "quick")
+    return measured
+
+
+def test_the_command_runs_shows_and_keeps(coin, tmp_path, capsys):
+    assert main(["run", "coin", "--seeds", "3", "--folder", str(tmp_path / "runs"), "--record"]) == 0
+    printed = capsys.readouterr().out
+    assert "heads  2.5000 ± 2.0000" in printed and "kept in" in printed
+    record = experiments.recorded("coin")
+    assert record["heads"].tolist() == [0.5, 2.5, 4.5] and record["curve"].shape == (3, 2)
+    assert record.config == {"sides": 2} and record.profile == "quick" and record.data_hash == ""
+    assert "coin (quick), 3 seeds" in record.provenance() and record.commit in record.provenance()
+    assert main(["show", "coin"]) == 0
+    assert capsys.readouterr().out == printed.split("kept in")[0]
+
+
+def test_without_record_nothing_is_kept(coin, tmp_path):
+    assert main(["run", "coin", "--seeds", "1", "--folder", str(tmp_path / "runs")]) == 0
+    with pytest.raises(records.RecordError, match="no record of 'coin'; measure it with: python -m unrolled run coin"):
+        records.load("coin")
+
+
+def test_a_run_goes_on_after_the_seeds_it_has(coin, tmp_path):
+    experiments.run("coin", seeds=2, folder=tmp_path / "runs")
+    experiments.run("coin", seeds=4, folder=tmp_path / "runs")
+    assert coin == [0, 1, 2, 3]
+
+
+def test_a_record_of_another_configuration_is_refused(coin, tmp_path, capsys):
+    main(["run", "coin", "--folder", str(tmp_path / "runs"), "--record"])
+    experiments.EXPERIMENTS["coin"].configs["quick"]["sides"] = 3
+    with pytest.raises(records.RecordError, match="made with another configuration"):
+        experiments.recorded("coin")
+    capsys.readouterr()
+    assert main(["show", "coin"]) == 1
+    assert "measure it again with: python -m unrolled run coin" in capsys.readouterr().err
+
+
+def test_a_record_of_no_experiment_is_refused(coin, monkeypatch, tmp_path):
+    main(["run", "coin", "--folder", str(tmp_path / "runs"), "--record"])
+    monkeypatch.delitem(experiments.EXPERIMENTS, "coin")
+    with pytest.raises(ValueError, match="there is no experiment 'coin'"):
+        experiments.recorded("coin")
+
+
+def test_a_damaged_record_says_so(coin, tmp_path):
+    main(["run", "coin", "--folder", str(tmp_path / "runs"), "--record"])
+    path = tmp_path / "recorded" / "coin.json"
+    for damage in (path.read_text()[:40], json.dumps({"name": "coin"})):
+        path.write_text(damage)
+        with pytest.raises(records.RecordError, match="is damaged"):
+            records.load("coin")
+
+
+def test_an_unknown_metric_names_the_known(coin, tmp_path):
+    record = experiments.run("coin", seeds=1, folder=tmp_path / "runs")
+    with pytest.raises(KeyError, match="coin has no 'tails'; it has heads, curve, text"):
+        record["tails"]
+
+
+def test_a_wrong_name_suggests_the_right_one(capsys):
+    assert main(["run", "rnn-window"]) == 1
+    assert "there is no experiment 'rnn-window'; did you mean 'rnn-windows'?" in capsys.readouterr().err
+    assert main(["run", "rnn-windows", "--seeds", "0"]) == 1
+    assert "seeds is 0; it must be 1 or more" in capsys.readouterr().err
+
+
+def test_list_names_every_experiment(capsys):
+    assert main(["list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(experiments.EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_books_records_are_of_experiments_as_they_are_now(name):
+    record = experiments.recorded(name)
+    assert record.name == name and len(record.seeds) == len(record.metrics) == len(record.seconds) >= 3
+    assert record.config_hash == records.digest(record.config)
+
+
+def test_there_are_records():
+    assert RECORDED
+
+
+def test_a_short_experiment_gives_its_record_again(tmp_path, monkeypatch):
+    """One seed of the shortest experiment, run now: the digits may differ between processors, the result not."""
+    monkeypatch.setenv("UNROLLED_PROFILE", "quick")
+    record = experiments.recorded("rnn-initial-state")
+    again = experiments.run("rnn-initial-state", seeds=1, folder=tmp_path)
+    assert again.data_hash == record.data_hash and again.config_hash == record.config_hash
+    for metric in record.metrics[0]:
+        assert again[metric][0] == pytest.approx(record[metric][0], abs=0.02)
