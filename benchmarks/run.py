@@ -61,7 +61,7 @@ def main() -> None:
     pairs = parser.parse_args().pairs
     torch.manual_seed(0)
     print(
-        f"torch {torch.__version__}, {torch.get_num_threads()} threads, {pairs} pairs; ours ÷ torch.nn, below 1 is faster"
+        f"torch {torch.__version__}, {torch.get_num_threads()} threads, {pairs} pairs; ours ÷ torch.nn (below 1: faster)"
     )
     print(f"\n{'':46}  median   quartiles")
     for name, make in BENCHMARKS.items():
