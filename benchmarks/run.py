@@ -60,10 +60,8 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=60, help="alternating pairs a row (default: %(default)s)")
     pairs = parser.parse_args().pairs
     torch.manual_seed(0)
-    print(
-        f"torch {torch.__version__}, {torch.get_num_threads()} threads, {pairs} pairs; ours ÷ torch.nn (below 1: faster)"
-    )
-    print(f"\n{'':46}  median   quartiles")
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {pairs} alternating pairs")
+    print(f"{'ours ÷ torch.nn; below 1 is faster':46}  median   quartiles")
     for name, make in BENCHMARKS.items():
         low, middle, high = statistics.quantiles(ratios(*make(), pairs), n=4)
         print(f"{name:46}  {middle:6.2f}   {low:.2f} – {high:.2f}", flush=True)
