@@ -54,6 +54,7 @@ def token_nats(
     start: int | None = None,
     window: int | None = None,
     streams: int = 32,
+    instead: torch.Tensor | None = None,
 ) -> np.ndarray:
     """Return what each symbol cost the model: −ln p(symbol | its past), in order.
 
@@ -65,15 +66,21 @@ def token_nats(
         window: forget the state after every so many symbols (how a model does that never carried one);
             None carries it throughout.
         streams: parallel streams, where the state is carried.
+        instead: other symbols to score, (length,): what would each have cost after the same past?
 
     Returns:
         Nats, float64, (length,) with a `start`, else (length − 1,).
 
     Raises:
-        ValueError: nothing to score, or a window or a number of streams below 1.
+        ValueError: nothing to score, a window or a number of streams below 1, or an `instead` of another length.
     """
+    if instead is None:
+        instead = tokens
+    if instead.shape != tokens.shape:
+        raise ValueError(f"instead has shape {tuple(instead.shape)} and tokens {tuple(tokens.shape)}; they must agree")
     if start is not None:
         tokens = torch.cat([tokens.new_tensor([start]), tokens])
+        instead = torch.cat([tokens[:1], instead])
     scored = len(tokens) - 1
     if scored < 1:
         raise ValueError("there is no symbol to score; give a text of two symbols, or one and a start")
@@ -83,7 +90,7 @@ def token_nats(
     rows = math.ceil(scored / length)
     padding = tokens.new_zeros(rows * length - scored)  # only fills the last row; its cost is cut off below
     inputs = torch.cat([tokens[:-1], padding]).view(rows, length)
-    targets = torch.cat([tokens[1:], padding]).view(rows, length)
+    targets = torch.cat([instead[1:], padding]).view(rows, length)
     was_training = model.training
     model.eval()
     nats = torch.empty(rows, length, dtype=torch.float64)

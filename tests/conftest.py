@@ -1,0 +1,39 @@
+"""What all tests share: the tools' folder on the path, and strictness where a skip would hide something."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+
+def _deny(report):
+    """Turn a skip into a failure where ``UNROLLED_STRICT`` is set: there, everything that can be installed is."""
+    if os.environ.get("UNROLLED_STRICT") and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome, report.longrepr = "failed", f"UNROLLED_STRICT is set, and yet this was skipped: {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """See `_deny`."""
+    return _deny((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """See `_deny`."""
+    return _deny((yield))
+
+
+@pytest.fixture(scope="session")
+def html() -> Path:
+    """The built pages."""
+    folder = ROOT / "_build" / "html"
+    if not (folder / "index.html").is_file():
+        pytest.skip("the book is not built: make book")
+    return folder

@@ -1,0 +1,74 @@
+"""The diagrams: what is in them, and that the same call draws the same bytes."""
+
+import subprocess
+import sys
+
+import pytest
+from matplotlib import pyplot as plt
+
+from unrolled import diagrams
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+def written(fig):
+    return [text.get_text() for text in fig.axes[0].texts]
+
+
+@pytest.mark.parametrize("steps", [1, 3, 6])
+def test_every_copy_of_the_step_has_the_same_weights(steps):
+    texts = written(diagrams.rnn_unrolled(steps))
+    for weight in ("xh", "hh", "hy"):
+        assert texts.count(diagrams._weight(weight)) == steps + 1  # and once beside the loop
+    for vector in "xhy":
+        assert [diagrams._vector(vector, step) in texts for step in range(1, steps + 2)] == [True] * steps + [False]
+    assert diagrams._vector("h", 0) in texts
+
+
+@pytest.mark.parametrize("window", [2, 4, 6])
+def test_every_position_of_a_window_has_weights_of_its_own(window):
+    fig = diagrams.window_network(window)
+    texts = written(fig)
+    positions = [diagrams._weight(str(position)) for position in range(1, window + 1)]
+    assert [texts.count(weight) for weight in positions] == [1] * window
+    inks = {text.get_color() for text in fig.axes[0].texts if text.get_text() in positions}
+    assert len(inks) == window
+    assert "out of view" in texts
+
+
+@pytest.mark.parametrize("fig", [diagrams.rnn_unrolled, diagrams.window_network])
+def test_texts_are_large_apart_and_inside(fig):
+    fig = fig()
+    fig.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in fig.axes[0].texts]
+    assert all(text.get_fontsize() >= 13 for text in fig.axes[0].texts)
+    assert not any(one.overlaps(other) for n, one in enumerate(boxes) for other in boxes[:n])
+    assert all(fig.bbox.x0 <= box.x0 and box.x1 <= fig.bbox.x1 for box in boxes)
+    assert all(fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="steps is 7; from 1 to 6"):
+        diagrams.rnn_unrolled(7)
+    with pytest.raises(ValueError, match="window is 1; from 2 to 6"):
+        diagrams.window_network(1)
+
+
+DRAW = """
+from unrolled import diagrams, plots
+plots.save(diagrams.rnn_unrolled(), "rnn")
+plots.save(diagrams.window_network(), "window")
+"""
+
+
+def test_two_fresh_interpreters_write_the_same_bytes(tmp_path, monkeypatch):
+    for run in "12":
+        monkeypatch.setenv("UNROLLED_FIGURES", str(tmp_path / run))
+        monkeypatch.setenv("PYTHONHASHSEED", run)
+        subprocess.run([sys.executable, "-c", DRAW], check=True)
+    for name in ("rnn.svg", "window.svg"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()

@@ -1,0 +1,159 @@
+"""Build _build/html: execute the chapters that changed, then let Jupyter Book make pages of them."""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import yaml
+
+from execute import ROOT, WIDGET, ChapterError, chapters, key, shown
+from vendor import VendorError, fetch
+
+BUILD = ROOT / "_build"
+SOURCE = BUILD / "source"
+NO_WIDGET = "*The explorer is drawn when the book is built with `make book`, or when you run this cell.*"
+
+
+def executed(path: Path, place: str) -> Path:
+    """Return the executed copy of a chapter, made now unless one with the same key is there."""
+    copy = BUILD / "executed" / path.name
+    stamp, figures = copy.with_suffix(".key"), BUILD / "figures" / path.stem
+    wanted = key(path)
+    if stamp.is_file() and stamp.read_text() == wanted:
+        print(f"[{place}] {path.stem:<24} cached", flush=True)
+        return _with_current_text(copy, path)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    stamp.unlink(missing_ok=True)
+    shutil.rmtree(figures, ignore_errors=True)
+    figures.mkdir(parents=True)
+    nbformat.write(shown(path, place, figures), copy)
+    stamp.write_text(wanted)
+    return copy
+
+
+def _with_current_text(copy: Path, path: Path) -> Path:
+    """Give the executed copy the chapter's prose and cell metadata of today; its code is the same."""
+    done, today = nbformat.read(copy, as_version=4), nbformat.read(path, as_version=4)
+    outputs = iter([cell for cell in done.cells if cell.cell_type == "code"])
+    for cell in today.cells:
+        if cell.cell_type == "code":
+            ran = next(outputs)
+            cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
+    today.metadata = done.metadata
+    nbformat.write(today, copy)
+    return copy
+
+
+def stored(path: Path, into: Path) -> None:
+    """Copy a chapter as it is stored, with a sentence where a widget's state would be needed."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if WIDGET in output.get("data", {}):
+                output.data = nbformat.from_dict({"text/markdown": NO_WIDGET})
+    nbformat.write(notebook, into)
+
+
+def pages(toc) -> list[str]:
+    """Return every page that a table of contents names, without suffix."""
+    if isinstance(toc, list):
+        return [name for entry in toc for name in pages(entry)]
+    named = [toc[word] for word in ("root", "file") if word in toc]
+    return named + [name for word in ("parts", "chapters", "sections") for name in pages(toc.get(word, []))]
+
+
+def assemble(notebooks: dict[str, Path | None], vendor: Path | None) -> None:
+    """Fill _build/source with the pages that _toc.yml lists and what they show.
+
+    Args:
+        notebooks: a chapter's name to its executed copy, or None for the stored outputs.
+        vendor: the folder of scripts to serve; None to leave them to their public networks.
+    """
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    SOURCE.mkdir(parents=True)
+    for name in ("_toc.yml", "references.bib"):
+        shutil.copy2(ROOT / name, SOURCE)
+    shutil.copytree(ROOT / "_static", SOURCE / "_static")
+    shutil.copytree(ROOT / "figures", SOURCE / "figures")
+    for name in pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))):
+        (SOURCE / name).parent.mkdir(parents=True, exist_ok=True)
+        if name in notebooks:
+            target = SOURCE / f"{name}.ipynb"
+            if copy := notebooks[name]:
+                shutil.copy2(copy, target)
+                for figure in (BUILD / "figures" / copy.stem).glob("*.svg"):
+                    shutil.copy2(figure, SOURCE / "figures")
+            else:
+                stored(ROOT / f"{name}.ipynb", target)
+        else:
+            shutil.copy2(ROOT / f"{name}.md", SOURCE / f"{name}.md")
+    if vendor:
+        shutil.copytree(vendor, SOURCE / "vendor", copy_function=os.link)
+        shutil.copy2(ROOT / "_config.yml", SOURCE)
+        return
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
+    for name in ("html_extra_path", "nb_ipywidgets_js", "mathjax_path"):
+        del config["sphinx"]["config"][name]
+    (SOURCE / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf8")
+
+
+def fingerprint() -> str:
+    """Return a hash of all that the pages are made of."""
+    digest = hashlib.sha256((ROOT / "constraints.txt").read_bytes() + Path(__file__).read_bytes())
+    for path in sorted(p for p in SOURCE.rglob("*") if p.is_file()):
+        digest.update(f"{path.relative_to(SOURCE)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def sphinx() -> None:
+    """Make the pages anew, warnings being errors, unless nothing that they are made of has changed.
+
+    Raises:
+        SystemExit: Sphinx warned or failed; nothing counts as built.
+    """
+    stamp, made_of = BUILD / "html.key", fingerprint()
+    if stamp.is_file() and stamp.read_text() == made_of:
+        return
+    stamp.unlink(missing_ok=True)
+    shutil.rmtree(BUILD / "html", ignore_errors=True)
+    print("Making the pages ...", flush=True)
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", SOURCE, "--path-output", ROOT, "--all"]
+    command += ["--warningiserror", "--nitpick", "--keep-going", "--quiet"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"})
+    if done.returncode:
+        raise SystemExit(f"{done.stdout}\nThe pages have the faults above: none counts as built.")
+    stamp.write_text(made_of)
+
+
+def main() -> None:
+    """Build the book."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stored", action="store_true", help="use the stored outputs, execute nothing")
+    use_stored = parser.parse_args().stored
+    paths = chapters()
+    notebooks, failures = {}, []
+    for number, path in enumerate(paths, start=1):
+        try:
+            copy = None if use_stored else executed(path, f"{number}/{len(paths)}")
+            notebooks[f"chapters/{path.stem}"] = copy
+        except ChapterError as error:
+            failures.append(str(error))
+    if failures:
+        raise SystemExit("\n" + "\n\n".join(failures))
+    try:
+        vendor = fetch(BUILD / "vendor")
+    except VendorError as error:
+        print(f"The pages will load MathJax and the widgets' scripts from public networks: {error}.", flush=True)
+        vendor = None
+    assemble(notebooks, vendor)
+    sphinx()
+    print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Execute notebooks: the one way in which every tool of the book runs a chapter."""
+
+import hashlib
+import os
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SWITCHES = ("UNROLLED_PROFILE", "UNROLLED_SEED", "UNROLLED_THREADS")
+
+
+class ChapterError(RuntimeError):
+    """A chapter did not run to its end; the message names the chapter, the cell and the cause."""
+
+
+def chapters(only: str = "", root: Path = ROOT) -> list[Path]:
+    """Return the chapters in order, or those whose name starts with `only`.
+
+    Raises:
+        SystemExit: no chapter's name starts so.
+    """
+    found = sorted(root.glob(f"chapters/{only}*.ipynb"))
+    if only and not found:
+        raise SystemExit(f"no chapter starts with {only!r}; there are: {', '.join(p.stem for p in chapters())}")
+    return found
+
+
+def key(notebook: Path, root: Path = ROOT) -> str:
+    """Return a hash of all that decides a chapter's outputs: its code, the library, the pins, the switches."""
+    digest = hashlib.sha256()
+    for cell in nbformat.read(notebook, as_version=4).cells:
+        if cell.cell_type == "code":
+            digest.update(cell.source.encode() + b"\0")
+    library = (p for p in sorted(root.glob("lib/unrolled/**/*")) if p.is_file() and p.suffix != ".pyc")
+    for path in (*library, root / "requirements.txt", root / "constraints.txt"):
+        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    digest.update(repr([os.environ.get(name) for name in SWITCHES]).encode())
+    return digest.hexdigest()
+
+
+def execute(path: Path, figures: Path, timeout: int = 300, tell=None, **switches: str) -> nbformat.NotebookNode:
+    """Run a notebook in a fresh kernel and return it with its outputs and the state of its widgets.
+
+    Args:
+        path: the notebook; its folder is the kernel's working directory.
+        figures: the folder for the figures that it saves.
+        timeout: seconds that the whole notebook may take.
+        tell: called before each cell with its number and the number of cells.
+        switches: environment variables for the kernel.
+
+    Raises:
+        ChapterError: a cell raised, the kernel died, or the time ran out.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    started, at = time.monotonic(), 0
+
+    def before(cell, cell_index):
+        nonlocal at
+        at = cell_index
+        client.timeout = max(1, int(timeout - (time.monotonic() - started)))
+        if tell:
+            tell(cell_index + 1, len(notebook.cells))
+
+    client = NotebookClient(
+        notebook,
+        timeout=timeout,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+        record_timing=False,
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+        on_cell_execute=before,
+    )
+    try:
+        client.execute(env={**os.environ, "UNROLLED_FIGURES": str(figures.resolve()), **switches})
+    except CellTimeoutError:
+        raise ChapterError(_report(path, notebook, at, f"took longer than {timeout} s in all")) from None
+    except DeadKernelError:
+        raise ChapterError(_report(path, notebook, at, "the kernel died (out of memory?)")) from None
+    except CellControlSignal as error:
+        raise ChapterError(_report(path, notebook, at, str(error))) from None
+    return notebook
+
+
+def _report(path: Path, notebook, index: int, cause: str) -> str:
+    """Name the chapter and the cell, by both its numbers, and quote the end of the cause."""
+    code = sum(cell.cell_type == "code" for cell in notebook.cells[: index + 1])
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", cause).rstrip().splitlines()[-15:]
+    return f"{path.stem}, cell {index + 1} (code cell {code}):\n" + "\n".join(f"    {line}" for line in lines)
+
+
+def shown(path: Path, place: str, figures: Path, timeout: int = 300) -> nbformat.NotebookNode:
+    """Execute a chapter as `execute` does, with a line that says which it is, how far, and how long it took."""
+    head, moving = f"[{place}] {path.stem:<24}", sys.stdout.isatty()
+
+    def tell(cell: int, cells: int) -> None:
+        if moving:
+            print(f"\r{head} executing cell {cell} of {cells} ...", end="", flush=True)
+
+    print(f"{head} executing ...", end="", flush=True)
+    started = time.monotonic()
+    try:
+        notebook = execute(path, figures, timeout, tell)
+    except ChapterError:
+        print(" failed", flush=True)
+        raise
+    print(f" {time.monotonic() - started:.0f} s", flush=True)
+    return notebook
+
+
+if __name__ == "__main__":  # one notebook, in the environment of the Python that runs this
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            shown(Path(sys.argv[1]).resolve(), "1/1", Path(place))
+        except ChapterError as error:
+            raise SystemExit(f"\n{error}") from None

@@ -1,0 +1,79 @@
+"""Fetch the scripts that the pages need, so that the site serves them itself and tells no third party who reads.
+
+They come from npm packages at fixed versions with known hashes, and stay in _build/vendor.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+
+# package: (SHA-256 of its archive, {path in the archive: path on the site}); a folder brings all below it
+PACKAGES = {
+    "requirejs@2.3.7": (
+        "31f3330c978fb28684622fe71165dc946432cf0210b2ea8a1ca0233e70f2737d",
+        {"require.js": "require.min.js"},
+    ),
+    "@jupyter-widgets/html-manager@1.0.6": (
+        "6c198ceb99ba7e7526990a1de16e8147ad7d3a714e3fb06741183623c04b5f6e",
+        {
+            "dist/embed-amd.js": "embed-amd.js",
+            # the two fonts that its stylesheet asks for, as seen from a page in chapters/
+            "dist/1551f4f60c37af51121f.woff2": "chapters/@jupyter-widgets/html-manager/dist/1551f4f60c37af51121f.woff2",
+            "dist/d878b0a6a1144760244f.woff2": "chapters/@jupyter-widgets/html-manager/dist/d878b0a6a1144760244f.woff2",
+        },
+    ),
+    "mathjax@3.2.2": (
+        "1b9c0a1c44df864e915690558e72adb9cc5203360daefd385084ced3b6c64c09",
+        {
+            "es5/tex-mml-chtml.js": "mathjax/es5/tex-mml-chtml.js",
+            "es5/input/tex/extensions": "mathjax/es5/input/tex/extensions",
+            "es5/output/chtml/fonts": "mathjax/es5/output/chtml/fonts",
+        },
+    ),
+}
+
+
+class VendorError(RuntimeError):
+    """The scripts could not be had; the message says why."""
+
+
+def unpack(archive: Path, sha256: str, files: dict[str, str], into: Path) -> None:
+    """Put an archive's named files under `into`.
+
+    Raises:
+        VendorError: the archive is not the one that the hash was taken of.
+    """
+    found = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if found != sha256:
+        raise VendorError(f"{archive.name} has SHA-256 {found}, not {sha256} as pinned in tools/vendor.py")
+    with tarfile.open(archive) as tar:
+        tar.extractall(archive.parent, filter="data")
+    for source, target in files.items():
+        (into / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(archive.parent / "package" / source, into / target)
+
+
+def fetch(folder: Path) -> Path:
+    """Return `folder` with the scripts in it, fetching them where they are not there yet.
+
+    Raises:
+        VendorError: npm is missing or offline, or an archive is not the pinned one.
+    """
+    pins = repr(PACKAGES)
+    stamp = folder.parent / "vendor.pins"
+    if folder.is_dir() and stamp.is_file() and stamp.read_text() == pins:
+        return folder
+    if not (npm := shutil.which("npm")):
+        raise VendorError("npm is not installed")
+    shutil.rmtree(folder, ignore_errors=True)
+    for package, (sha256, files) in PACKAGES.items():
+        with tempfile.TemporaryDirectory() as place:
+            pack = subprocess.run([npm, "pack", "--silent", package], cwd=place, capture_output=True, text=True)
+            if pack.returncode:
+                raise VendorError(f"npm pack {package} failed: {(pack.stderr.strip() or 'no reason given')[-200:]}")
+            unpack(next(Path(place).glob("*.tgz")), sha256, files, folder)
+    stamp.write_text(pins)
+    return folder
