@@ -10,22 +10,29 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from story_parser import parse
 
+from story_parser import parse
 from unrolled import stories
 
 STORIES_TOML = Path(stories.__file__).with_name("stories.toml")
 
-SHA256 = "unknown"
+SHA256 = "69348c0b6698f16992166ba00beae34ec8bbe574f6f80ff2e648f2fc21df922f"  # of 100,000 characters, seed 0
 TINY = """
-story = ["{greeting} {name=hero} and {name=friend}. {ending}", [2, "{name=hero} had {a animal}. {Their hero} day was {mood}."]]
+story = [
+    "{greeting} {name=hero} and {name=friend}. {ending}",
+    [2, "{name=hero} had {a animal}. {Their hero} day was {mood}."],
+]
 name.she = ["Ann", "Mary"]
 name.he = ["Bo"]
 greeting = [[3, "Here are"], "Meet"]
 animal = ["owl", "cat"]
 mood = ["good", [4, "not so {mood_word}"]]
 mood_word = ["bad", "sunny"]
-ending = ["Goodbye, {friend}!", [2, "{They hero} met {name=third}."], "Once more, {hero}, and {friend}'s {a animal=pet}, the {pet}."]
+ending = [
+    "Goodbye, {friend}!",
+    [2, "{They hero} met {name=third}."],
+    "Once more, {hero}, and {friend}'s {a animal=pet}, the {pet}.",
+]
 """
 
 
@@ -80,7 +87,7 @@ def test_the_same_seed_gives_the_same_text_for_ever():
 
 def test_the_size_of_stories_and_of_their_language(sample):
     lengths = [len(story.text.split()) for story in sample]
-    assert 60 <= min(lengths) and max(lengths) <= 150
+    assert min(lengths) >= 60 and max(lengths) <= 150
     distinct = {word for story in sample for word in re.findall(r"[a-z'-]+", story.text.lower())}
     assert 600 <= len(distinct) <= 1200
     assert set("".join(story.text for story in sample)) <= set(
@@ -105,10 +112,23 @@ def test_names_are_half_she_and_half_he_and_their_initials_say_little():
 
 
 def test_words_cut_a_text_without_loss():
-    text = "Mia's half-open box, she said, \"is empty!\"\n"
+    text = """Mia's half-open box, she said, "is empty!"\n"""
     assert stories.words(text) == [
-        "Mia", "'s", "half-open", "box", ",", "she", "said", ",", '"', "is", "empty", "!", '"', "\n",
-    ]  # fmt: skip
+        "Mia",
+        "'s",
+        "half-open",
+        "box",
+        ",",
+        "she",
+        "said",
+        ",",
+        '"',
+        "is",
+        "empty",
+        "!",
+        '"',
+        "\n",
+    ]
     assert "".join(stories.words(text)) == text.replace(" ", "")
 
 
@@ -182,15 +202,15 @@ def test_what_the_grammar_cannot_say_has_no_derivation(sample):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('snack = [\n', 'snack = [\n    "Lunch was cold pie with {spice}.",\n'),
-        ('    "{pause}",\n    "{doubt}",\n', '    "{pause}",\n    "{doubt}",\n    "{hope}",\n'),
+        ("snack = [\n", 'snack = [\n    "Lunch was cold pie with {spice}.",\n'),
+        ('wait = ["{pause}"', 'hope = ["Minutes passed.", "An hour went by."]\nwait = ["{hope}", "{pause}"'),
     ],
-)  # fmt: skip
+    ids=["in one symbol", "between two"],
+)
 def test_a_planted_ambiguity_is_reported(old, new):
     text = STORIES_TOML.read_text()
     assert text.count(old) == 1
-    planted = text.replace(old, new) + ('hope = ["Minutes passed.", "An hour went by."]\n' if "{hope}" in new else "")
-    grammar, rng = stories.Grammar.load(planted), random.Random(4)
+    grammar, rng = stories.Grammar.load(text.replace(old, new)), random.Random(4)
     found = [(story, parse(grammar, story.text)) for story in (grammar.sample(rng) for _ in range(2000))]
     twofold = [(story, parsed) for story, parsed in found if parsed.derivations > 1]
     assert twofold
@@ -325,13 +345,29 @@ WRONG = {
     "an open brace": ('story = ["Once {a."]', "braces must enclose"),
     "an unknown symbol": ('story = ["A {dog}."]', "'dog' is neither a symbol nor a variable"),
     "an unknown form": ('story = ["{the dog}."]\ndog = ["pug"]', "'the' is no form; there are a, A, they"),
-    "a form of sentences": ('story = ["{a dog}."]\ndog = ["{pug}"]\npug = ["pug"]', "'dog' must be plain values of equal"),
-    "binding uneven weights": ('story = ["{dog=pet} {pet}."]\ndog = ["pug", [2, "lab"]]', "plain values of equal weight"),
+    "a form of sentences": (
+        'story = ["{a dog}."]\ndog = ["{pug}"]\npug = ["pug"]',
+        "'dog' must be plain values of equal",
+    ),
+    "binding uneven weights": (
+        'story = ["{dog=pet} {pet}."]\ndog = ["pug", [2, "lab"]]',
+        "plain values of equal weight",
+    ),
     "a dog's pronoun": ('story = ["{dog=pet} {they pet}."]\ndog = ["pug"]', "'dog' has no pronouns; give it two lists"),
-    "a pronoun of nobody": ('story = ["{they name=hero}."]\nname = {she = ["Ann"], he = ["Bo"]}', "bind the name first"),
-    "names in one list": ('story = ["{name}."]\nname.she = ["Ann"]', "names come in two: she and he"),
-    "a name in both lists": ('story = ["{name}."]\nname = {she = ["Jo"], he = ["Jo"]}', "'Jo': this alternative is there twice"),
-    "a loop": ('story = ["{a_b}"]\na_b = ["x {c}", "y"]\nc = ["z {a_b}"]', "'a_b' leads back to itself: story > a_b > c > a_b"),
+    "a pronoun of nobody": (
+        'story = ["{they name=hero}."]\nname = {she = ["Ann"], he = ["Bo"]}',
+        "bind the name first",
+    ),
+    "a number for names": ('story = ["{name}."]\nname = {she = 1, he = 2}', "names come in two lists: she and he"),
+    "names in one list": ('story = ["{name}."]\nname.she = ["Ann"]', "names come in two lists: she and he"),
+    "a name in both lists": (
+        'story = ["{name}."]\nname = {she = ["Jo"], he = ["Jo"]}',
+        "'Jo': this alternative is there twice",
+    ),
+    "a loop": (
+        'story = ["{a_b}"]\na_b = ["x {c}", "y"]\nc = ["z {a_b}"]',
+        "'a_b' leads back to itself: story > a_b > c > a_b",
+    ),
     "an unused symbol": ('story = ["Once."]\ndog = ["pug"]', "symbol 'dog' is never used"),
     "use before binding": ('story = ["{pet} {dog=pet}."]\ndog = ["pug"]', "'pet' can be used before it is bound"),
     "binding on one path": (
@@ -341,12 +377,16 @@ WRONG = {
     "binding twice": ('story = ["{dog=pet} {dog=pet}."]\ndog = ["pug", "lab"]', "'pet' can be bound twice"),
     "too few values": ('story = ["{dog=pet} {dog=rival}."]\ndog = ["pug"]', "no value of 'dog' is left for 'rival'"),
     "a variable of two symbols": (
-        'story = ["{dog=pet}", "{cat=pet}"]\ndog = ["pug"]\ncat = ["tom"]', "variable 'pet' is already bound from 'dog'",
+        'story = ["{dog=pet}", "{cat=pet}"]\ndog = ["pug"]\ncat = ["tom"]',
+        "variable 'pet' is already bound from 'dog'",
     ),
-    "a variable named as a symbol": ('story = ["{dog=cat} {cat}"]\ndog = ["pug"]\ncat = ["tom"]', "'cat' is already a symbol"),
+    "a variable named as a symbol": (
+        'story = ["{dog=cat} {cat}"]\ndog = ["pug"]\ncat = ["tom"]',
+        "'cat' is already a symbol",
+    ),
     "a slot inside a word": ('story = ["{dog}s."]\ndog = ["pug"]', "spaces or marks must part slots and words"),
     "slots that touch": ('story = ["{dog}{dog}."]\ndog = ["pug"]', "spaces or marks must part slots and words"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("toml", "message"), WRONG.values(), ids=WRONG)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RUFF = [sys.executable, "-m", "ruff"]
-LINT = [*RUFF, "check", "--quiet", "--no-cache", "."]
+LINT = [*RUFF, "check", "--quiet", "--no-cache", "--output-format=concise", "."]
 FORMAT = [*RUFF, "format", "--quiet", "--no-cache", "--check", "lib", "tests", "tools", "benchmarks"]
 BOOK = [sys.executable, "tools/book.py"]
 PYTEST = [sys.executable, "-m", "pytest", "tests", "chapters", "-p", "no:cacheprovider", "--durations=10"]

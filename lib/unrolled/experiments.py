@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 from torch.nn.functional import linear
 
-from unrolled import cells, corpora, decoding, records, settings, stories
+from unrolled import cells, corpora, decoding, records, settings, stories, tasks
 from unrolled.evaluation import evaluate
 from unrolled.models import LanguageModel
 from unrolled.training import Recipe, train
@@ -94,6 +94,17 @@ def measure_windows(config: dict, seed: int, folder: Path) -> dict:
     return metrics
 
 
+def measure_recall(config: dict, seed: int, folder: Path) -> dict:
+    """Train one model on stories, and ask for names and pronouns at every lag in stories that it has not seen."""
+    model, held_out, history = _trained(config, seed, folder / "model.pt")
+    metrics = {"nats": evaluate(model, held_out).nats_per_symbol, "edges": config["edges"]}
+    vocabulary, unseen = Vocabulary("".join(texts(config))), stories.corpus(config["asked"], seed=1)
+    for kind in ("name", "pronoun"):
+        shares, counts = tasks.recall(model, vocabulary, unseen, kind, config["edges"])
+        metrics[kind], metrics[f"{kind}-asked"] = shares.tolist(), counts.tolist()
+    return metrics
+
+
 def measure_text(config: dict, seed: int, folder: Path) -> dict:
     """Train one model on a text: its score, its curve and a sample of its writing."""
     model, held_out, history = _trained(config, seed, folder / "model.pt")
@@ -159,6 +170,13 @@ _WINDOWS = {
     "hidden_size": 128,
     "learning_rate": 1e-2,
 }
+_RECALL = _WINDOWS | {
+    "seq_len": 64,
+    "carry": True,
+    "updates": 12_000,
+    "edges": [0, 10, 20, 40, 80, 160, 320, 640],
+    "asked": 1_000_000,
+}
 _SHAKESPEARE = {
     "corpus": "tiny-shakespeare",
     "seq_len": 64,
@@ -188,6 +206,12 @@ EXPERIMENTS = {
                 "full": _WINDOWS | {"corpus": "tinystories-sample", "updates": 8000, "hidden_size": 512},
             },
             measure_windows,
+        ),
+        Experiment(
+            "rnn-recall",
+            "Stories: how far back a vanilla RNN remembers a name, and whether it was she or he",
+            {"quick": _RECALL, "full": _RECALL | {"characters": 20_000_000, "updates": 40_000, "hidden_size": 256}},
+            measure_recall,
         ),
         Experiment(
             "rnn-tiny-shakespeare",

@@ -13,12 +13,13 @@ and filling the slots of its template from left to right. A slot reads ``{[form 
                         the pronoun of a bound name instead of the name
 
 A value list is a symbol whose alternatives are plain text of equal weight; only value lists can be bound or take a
-form. Two lists, ``symbol.she`` and ``symbol.he``, make a value list of names. No symbol leads back to itself.
+form. Two lists, ``symbol.she`` and ``symbol.he``, make a value list of names. No symbol leads back to itself, and on
+every path a variable is bound once, before it is used: `Grammar` refuses anything else.
 
 **The floor.** The probability of a derivation is the product of those of its draws. Every story has one derivation
-only (the tests count them with a parser), so this product is the probability of the *text*. No model expects less,
-on average, than the grammar's entropy, and none that is as good as the grammar can beat `Story.log_prob` by luck on
-a long text.
+only (the tests count them with a parser), so this product is the probability of the *text*. The mean of −log p over
+all stories is the grammar's entropy: no model of these stories has a lower cross-entropy. For one given text, the
+line to compare with is −log p of that text.
 
 **The file**, ``stories.toml``: ``symbol = ["template", [weight, "template"], …]``, weights positive integers. A corpus
 is whole stories, each ended by a newline, and no template has one: the text decodes in one way.
@@ -103,64 +104,6 @@ class Story(NamedTuple):
     recalls: tuple[Recall, ...]
 
 
-@dataclass(frozen=True)
-class StoryCorpus:
-    """Whole stories, one after the other, each ended by a newline.
-
-    Attributes:
-        stories: the stories, in order.
-        text: all of them as one text.
-        log_prob: the log-probability of the text in nats, given how many stories it has.
-        recalls: every story's recalls, positions counted from the start of the text.
-    """
-
-    stories: tuple[Story, ...] = field(repr=False)
-
-    @cached_property
-    def text(self) -> str:
-        return "".join(f"{story.text}\n" for story in self.stories)
-
-    @cached_property
-    def log_prob(self) -> float:
-        return math.fsum(story.log_prob for story in self.stories)
-
-    @cached_property
-    def recalls(self) -> tuple[Recall, ...]:
-        starts = accumulate((len(story.text) + 1 for story in self.stories), initial=0)
-        return tuple(
-            recall._replace(position=start + recall.position)
-            for start, story in zip(starts, self.stories, strict=False)  # the last start is the end of the text
-            for recall in story.recalls
-        )
-
-    @property
-    def nats_per_character(self) -> float:
-        """The floor of this very text: −log p over its characters, newlines included."""
-        return -self.log_prob / len(self.text)
-
-    @property
-    def nats_per_word(self) -> float:
-        """The floor of this very text: −log p over its `words`."""
-        return -self.log_prob / len(words(self.text))
-
-    def split(self, fraction: float = 0.9) -> tuple[StoryCorpus, StoryCorpus]:
-        """Cut the corpus in two at the story boundary that leaves nearest to `fraction` of its characters before it.
-
-        Raises:
-            ValueError: the fraction is not between 0 and 1, or a part would have no story.
-        """
-        if not 0 < fraction < 1:
-            raise ValueError(f"fraction is {fraction}; it must lie between 0 and 1, both excluded, such as 0.9")
-        ends = list(accumulate(len(story.text) + 1 for story in self.stories))
-        cut = min(range(len(ends)), key=lambda story: abs(ends[story] - fraction * ends[-1])) + 1
-        if cut == len(ends):
-            raise ValueError(
-                f"fraction is {fraction}, but {len(ends)} stories cannot be cut there: a part would be empty; "
-                "take more characters or a fraction nearer to a half"
-            )
-        return StoryCorpus(self.stories[:cut]), StoryCorpus(self.stories[cut:])
-
-
 class Grammar:
     """A story grammar, checked when it is made. `Grammar.load` reads one from a file.
 
@@ -178,14 +121,14 @@ class Grammar:
     """
 
     def __init__(self, table: dict):
+        alternatives = {symbol: _alternatives(symbol, entry) for symbol, entry in table.items()}
         self.gender = {
             name: gender
             for entry in table.values()
             if isinstance(entry, dict)
             for gender, pronoun in enumerate(("she", "he"))
-            for name in entry.get(pronoun, ())
+            for name in entry[pronoun]
         }
-        alternatives = {symbol: _alternatives(symbol, entry) for symbol, entry in table.items()}
         self.variables: dict[str, str] = {}
         for symbol, weighted in alternatives.items():
             for _, template in weighted:
@@ -300,8 +243,10 @@ class Grammar:
             end = match.end()
             if thing not in self._choices and (variable or thing not in self.variables):
                 raise _wrong(symbol, template, f"{thing!r} is neither a symbol nor a variable that is bound somewhere")
-            slot = Slot(form, self.variables.get(thing, thing), variable or thing, thing in self._choices)
-            slot = slot._replace(variable="") if slot.draws and not variable else slot
+            if thing in self._choices:
+                slot = Slot(form, thing, variable, draws=True)
+            else:
+                slot = Slot(form, self.variables[thing], variable=thing, draws=False)
             if form and form not in ARTICLES and form not in PRONOUNS:
                 raise _wrong(symbol, template, f"{form!r} is no form; there are {', '.join((*ARTICLES, *PRONOUNS))}")
             if (form or variable) and slot.symbol not in self._values:
@@ -319,7 +264,9 @@ class Grammar:
 
         def follow(symbol: str, above: tuple[str, ...]) -> None:
             if symbol in above:
-                raise ValueError(f"symbol {symbol!r} leads back to itself: {' > '.join((*above, symbol))}; cut the loop")
+                raise ValueError(
+                    f"symbol {symbol!r} leads back to itself: {' > '.join((*above, symbol))}; cut the loop"
+                )
             if symbol not in reached:
                 reached.add(symbol)
                 for below in {p.symbol for rule in self.rules[symbol] for p in rule.parts if isinstance(p, Slot)}:
@@ -329,7 +276,9 @@ class Grammar:
             raise ValueError("there is no symbol 'story'; every story is drawn from it")
         follow("story", ())
         if unused := sorted(set(self.rules) - reached):
-            raise ValueError(f"symbol {unused[0]!r} is never used; put it into a template that 'story' leads to, or drop it")
+            raise ValueError(
+                f"symbol {unused[0]!r} is never used; put it into a template that 'story' leads to, or drop it"
+            )
 
     def _expect(self, cost: Callable[[str | Slot | Rule, int], float]) -> float:
         """Return the mean over all stories of a cost that is summed over the texts, slots and rules of a story.
@@ -388,7 +337,7 @@ class Grammar:
 
 
 class _Draft:
-    """A story while it is written: its pieces, its log-probability so far, and where each variable was last seen."""
+    """A story while it is written: its pieces, its log-probability, and where each variable was last mentioned."""
 
     def __init__(self, grammar: Grammar, rng: random.Random):
         self.grammar, self.rng = grammar, rng
@@ -444,6 +393,91 @@ class _Draft:
         return value
 
 
+def _alternatives(symbol: str, entry: list | dict) -> list[tuple[int, str]]:
+    """Return a symbol's alternatives as (weight, template), checked one by one."""
+    if isinstance(entry, dict):
+        if set(entry) != {"she", "he"} or not all(isinstance(names, list) for names in entry.values()):
+            raise ValueError(f"symbol {symbol!r} is {entry!r}; names come in two lists: she and he")
+        entry = [*entry["she"], *entry["he"]]
+    if not isinstance(entry, list) or not entry:
+        raise ValueError(f"symbol {symbol!r} is {entry!r}; it must be a list of at least one alternative")
+    weighted = []
+    for alternative in entry:
+        match [1, alternative] if isinstance(alternative, str) else alternative:
+            case [int(weight), str(template)] if weight > 0 and not isinstance(weight, bool):
+                weighted.append((weight, template))
+            case _:
+                raise ValueError(
+                    f"symbol {symbol!r}: {alternative!r} is no alternative; write a template, or "
+                    "[weight, template] with a positive whole weight"
+                )
+    if repeated := [template for template, count in Counter(t for _, t in weighted).items() if count > 1]:
+        raise _wrong(symbol, repeated[0], "this alternative is there twice; keep one and give it the weight of both")
+    return weighted
+
+
+def _wrong(symbol: str, template: str, what: str) -> ValueError:
+    return ValueError(f"symbol {symbol!r}, template {template!r}: {what}")
+
+
+@dataclass(frozen=True)
+class StoryCorpus:
+    """Whole stories, one after the other, each ended by a newline.
+
+    Attributes:
+        stories: the stories, in order.
+        text: all of them as one text.
+        log_prob: the log-probability of the text in nats, given how many stories it has.
+        recalls: every story's recalls, positions counted from the start of the text.
+    """
+
+    stories: tuple[Story, ...] = field(repr=False)
+
+    @cached_property
+    def text(self) -> str:
+        return "".join(f"{story.text}\n" for story in self.stories)
+
+    @cached_property
+    def log_prob(self) -> float:
+        return math.fsum(story.log_prob for story in self.stories)
+
+    @cached_property
+    def recalls(self) -> tuple[Recall, ...]:
+        starts = accumulate((len(story.text) + 1 for story in self.stories), initial=0)
+        return tuple(
+            recall._replace(position=start + recall.position)
+            for start, story in zip(starts, self.stories, strict=False)  # the last start is the end of the text
+            for recall in story.recalls
+        )
+
+    @property
+    def nats_per_character(self) -> float:
+        """The floor of this very text: −log p over its characters, newlines included."""
+        return -self.log_prob / len(self.text)
+
+    @property
+    def nats_per_word(self) -> float:
+        """The floor of this very text: −log p over its `words`."""
+        return -self.log_prob / len(words(self.text))
+
+    def split(self, fraction: float = 0.9) -> tuple[StoryCorpus, StoryCorpus]:
+        """Cut the corpus in two at the story boundary that leaves nearest to `fraction` of its characters before it.
+
+        Raises:
+            ValueError: the fraction is not between 0 and 1, or a part would have no story.
+        """
+        if not 0 < fraction < 1:
+            raise ValueError(f"fraction is {fraction}; it must lie between 0 and 1, both excluded, such as 0.9")
+        ends = list(accumulate(len(story.text) + 1 for story in self.stories))
+        cut = min(range(len(ends)), key=lambda story: abs(ends[story] - fraction * ends[-1])) + 1
+        if cut == len(ends):
+            raise ValueError(
+                f"fraction is {fraction}, but {len(ends)} stories cannot be cut there: a part would be empty; "
+                "take more characters or a fraction nearer to a half"
+            )
+        return StoryCorpus(self.stories[:cut]), StoryCorpus(self.stories[cut:])
+
+
 @cache
 def grammar() -> Grammar:
     """Return the book's grammar, read once."""
@@ -468,30 +502,3 @@ def corpus(characters: int = 1_000_000, seed: int = 0) -> StoryCorpus:
         stories.append(source.sample(rng))
         length += len(stories[-1].text) + 1
     return StoryCorpus(tuple(stories))
-
-
-def _alternatives(symbol: str, entry: list | dict) -> list[tuple[int, str]]:
-    """Return a symbol's alternatives as (weight, template), checked one by one."""
-    if isinstance(entry, dict):
-        if set(entry) != {"she", "he"}:
-            raise ValueError(f"symbol {symbol!r} has the lists {', '.join(entry)}; names come in two: she and he")
-        entry = [*entry["she"], *entry["he"]]
-    if not isinstance(entry, list) or not entry:
-        raise ValueError(f"symbol {symbol!r} is {entry!r}; it must be a list of at least one alternative")
-    weighted = []
-    for alternative in entry:
-        match [1, alternative] if isinstance(alternative, str) else alternative:
-            case [int(weight), str(template)] if weight > 0 and not isinstance(weight, bool):
-                weighted.append((weight, template))
-            case _:
-                raise ValueError(
-                    f"symbol {symbol!r}: {alternative!r} is no alternative; write a template, or "
-                    "[weight, template] with a positive whole weight"
-                )
-    if repeated := [template for template, count in Counter(t for _, t in weighted).items() if count > 1]:
-        raise _wrong(symbol, repeated[0], "this alternative is there twice; keep one and give it the weight of both")
-    return weighted
-
-
-def _wrong(symbol: str, template: str, what: str) -> ValueError:
-    return ValueError(f"symbol {symbol!r}, template {template!r}: {what}")

@@ -6,7 +6,6 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from unrolled.evaluation import token_nats
 from unrolled.models import LanguageModel
