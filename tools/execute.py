@@ -79,7 +79,8 @@ def execute(path: Path, figures: Path, timeout: int = 300, tell=None, **switches
         on_cell_execute=before,
     )
     try:
-        client.execute(env={**os.environ, "UNROLLED_FIGURES": str(figures.resolve()), **switches})
+        quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}  # no debugger here, so no warning about it
+        client.execute(env={**os.environ, **quiet, "UNROLLED_FIGURES": str(figures.resolve()), **switches})
     except CellTimeoutError:
         raise ChapterError(_report(path, notebook, at, f"took longer than {timeout} s in all")) from None
     except DeadKernelError:
@@ -92,7 +93,8 @@ def execute(path: Path, figures: Path, timeout: int = 300, tell=None, **switches
 def _report(path: Path, notebook, index: int, cause: str) -> str:
     """Name the chapter and the cell, by both its numbers, and quote the end of the cause."""
     code = sum(cell.cell_type == "code" for cell in notebook.cells[: index + 1])
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", cause).rstrip().splitlines()[-15:]
+    trace = re.sub(r"\x1b\[[0-9;]*m", "", cause).rpartition("Traceback (most recent call last)\n")[2]
+    lines = trace.rstrip().splitlines()[-15:]
     return f"{path.stem}, cell {index + 1} (code cell {code}):\n" + "\n".join(f"    {line}" for line in lines)
 
 
