@@ -104,7 +104,7 @@ def commit() -> str:
         return subprocess.run(["git", "-C", here, *arguments], capture_output=True, text=True, check=True).stdout
 
     try:
-        return git("rev-parse", "--short=12", "HEAD").strip() + ("+" if git("status", "--porcelain") else "")
+        return git("rev-parse", "--short=12", "HEAD").strip() + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
