@@ -171,10 +171,13 @@ _WINDOWS = {
     "learning_rate": 1e-2,
 }
 _RECALL = _WINDOWS | {
+    "characters": 20_000_000,
     "seq_len": 64,
     "carry": True,
     "updates": 12_000,
-    "edges": [0, 10, 20, 40, 80, 160, 320, 640],
+    "hidden_size": 256,
+    "learning_rate": 3e-3,
+    "edges": [1, 10, 20, 40, 80, 160, 320, 640],
     "asked": 1_000_000,
 }
 _SHAKESPEARE = {
@@ -210,7 +213,7 @@ EXPERIMENTS = {
         Experiment(
             "rnn-recall",
             "Stories: how far back a vanilla RNN remembers a name, and whether it was she or he",
-            {"quick": _RECALL, "full": _RECALL | {"characters": 20_000_000, "updates": 40_000, "hidden_size": 256}},
+            {"quick": _RECALL, "full": _RECALL | {"updates": 40_000, "hidden_size": 512}},
             measure_recall,
         ),
         Experiment(
