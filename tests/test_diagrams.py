@@ -1,12 +1,14 @@
 """The diagrams: what is in them, and that the same call draws the same bytes."""
 
+import io
 import subprocess
 import sys
 
+import matplotlib
 import pytest
 from matplotlib import pyplot as plt
 
-from unrolled import diagrams
+from unrolled import diagrams, plots
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +74,11 @@ def test_two_fresh_interpreters_write_the_same_bytes(tmp_path, monkeypatch):
         subprocess.run([sys.executable, "-c", DRAW], check=True)
     for name in ("rnn.svg", "window.svg"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_notebook_shows_a_diagram_without_a_warning():
+    """Notebooks print figures with tight bounds, under the style's constrained layout."""
+    with matplotlib.rc_context(plots.STYLE):
+        for figure in (diagrams.rnn_unrolled(), diagrams.window_network()):
+            figure.canvas.print_figure(io.BytesIO(), bbox_inches="tight")

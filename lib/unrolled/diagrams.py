@@ -5,6 +5,7 @@ from __future__ import annotations
 import schemdraw
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import PlaceHolderLayoutEngine
 from schemdraw import elements as elm
 from schemdraw import flow
 
@@ -21,7 +22,8 @@ class _Sheet:
     """A drawing in inches, on a white ground, whose mathematics is set like the book's."""
 
     def __init__(self, width: float, height: float):
-        self.figure = plt.figure(figsize=(width, height), facecolor="white", layout="none")
+        still = PlaceHolderLayoutEngine(adjust_compatible=True, colorbar_gridspec=True)  # nothing to lay out
+        self.figure = plt.figure(figsize=(width, height), facecolor="white", layout=still)
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.drawing = schemdraw.Drawing(canvas=self.axes, show=False)
         self.drawing.config(unit=1, inches_per_unit=1, fontsize=SIZE, lw=1.6, color=INK, margin=0)
