@@ -15,6 +15,7 @@ import address
 import book
 import bootstrap_cell
 import chapters
+import check
 import environment
 import execute
 import vendor
@@ -22,7 +23,6 @@ from conftest import ROOT
 
 pytestmark = pytest.mark.book
 NOTEBOOKS = sorted(p for folder in ("chapters", "solutions", "exercises") for p in ROOT.glob(f"{folder}/*.ipynb"))
-PLACEHOLDER = "OWNER"
 
 
 def notebook(folder: Path, *cells: str, name: str = "99-scratch.ipynb") -> Path:
@@ -112,6 +112,21 @@ def test_every_page_in_the_table_of_contents_exists_and_every_chapter_is_in_it()
     toc = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text()))
     assert [name for name in toc if not any((ROOT / f"{name}{end}").is_file() for end in (".md", ".ipynb"))] == []
     assert [path.stem for path in execute.chapters()] == [n.split("/")[1] for n in toc if n.startswith("chapters/")]
+
+
+def test_a_skip_fails_where_nothing_may_be_skipped(tmp_path, monkeypatch):
+    shutil.copyfile(ROOT / "tests" / "conftest.py", tmp_path / "conftest.py")
+    (tmp_path / "test_one.py").write_text("import pytest\ndef test_one():\n    pytest.skip('no browser')\n")
+    (tmp_path / "test_two.py").write_text("import pytest\npytest.importorskip('no_such_module')\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", "/dev/null", tmp_path]
+    command += ["--continue-on-collection-errors"]
+    monkeypatch.delenv("UNROLLED_STRICT", raising=False)
+    lenient = subprocess.run(command, capture_output=True, text=True)
+    monkeypatch.setenv("UNROLLED_STRICT", "1")
+    strict = subprocess.run(command, capture_output=True, text=True)
+    assert "2 skipped" in lenient.stdout and "failed" not in lenient.stdout
+    assert strict.returncode and "and yet this was skipped: Skipped: no browser" in strict.stdout
+    assert "no_such_module" in strict.stdout and "skipped in" not in strict.stdout
 
 
 # Execution
@@ -260,6 +275,8 @@ def test_the_bootstrap_cell_says_what_it_could_not_install(monkeypatch, tmp_path
 @pytest.fixture
 def copy(tmp_path) -> Path:
     """A git checkout with a copy of the project's own files."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout, so the project's own files are unknown")
     for path in address.files(ROOT):
         target = tmp_path / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -274,7 +291,6 @@ def holding(root: Path, words: str) -> list[str]:
     return [str(path.relative_to(root)) for path, text in texts if re.search(words, text)]
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout, so the project's own files are unknown")
 def test_the_address_changes_everywhere_and_again(copy):
     owner, name = address.HOLDER.search((ROOT / "pyproject.toml").read_text()).groups()
     places = holding(copy, rf"{owner}/{name}|{owner}\.github\.io")
@@ -295,6 +311,20 @@ def test_the_address_changes_everywhere_and_again(copy):
 def test_a_malformed_address_is_refused_with_a_right_one(url):
     with pytest.raises(ValueError, match=r"right is: make address URL=https://github\.com/you/unrolled"):
         address.parse(url)
+
+
+def test_a_change_of_the_projects_own_files_is_noticed(copy, monkeypatch):
+    monkeypatch.setattr(check, "ROOT", copy)
+    subprocess.run(["git", "add", "--all"], cwd=copy, check=True)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"], cwd=copy, check=True)
+    states = [check.tree()]
+    for name in ("README.md", "left-over.txt"):
+        with (copy / name).open("a") as file:
+            file.write("changed")
+        states.append(check.tree())
+    (copy / "_build").mkdir()
+    (copy / "_build" / "ignored").touch()
+    assert len(set(states)) == 3 and check.tree() == states[-1]
 
 
 def test_other_names_are_left_alone():

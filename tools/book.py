@@ -90,8 +90,10 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None) -> None:
                     shutil.copy2(figure, SOURCE / "figures")
             else:
                 stored(ROOT / f"{name}.ipynb", target)
-        else:
+        elif (ROOT / f"{name}.md").is_file():
             shutil.copy2(ROOT / f"{name}.md", SOURCE / f"{name}.md")
+        else:
+            raise SystemExit(f"_toc.yml names {name}, and there is neither {name}.ipynb nor {name}.md")
     if vendor:
         shutil.copytree(vendor, SOURCE / "vendor", copy_function=os.link)
         shutil.copy2(ROOT / "_config.yml", SOURCE)
