@@ -174,7 +174,7 @@ _RECALL = _WINDOWS | {
     "characters": 20_000_000,
     "seq_len": 64,
     "carry": True,
-    "updates": 12_000,
+    "updates": 8000,
     "hidden_size": 256,
     "learning_rate": 3e-3,
     "edges": [1, 10, 20, 40, 80, 160, 320, 640],
