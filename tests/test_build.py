@@ -120,7 +120,8 @@ def test_a_skip_fails_where_nothing_may_be_skipped(tmp_path, monkeypatch):
     (tmp_path / "test_two.py").write_text("import pytest\npytest.importorskip('no_such_module')\n")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", "/dev/null", tmp_path]
     command += ["--continue-on-collection-errors"]
-    monkeypatch.delenv("UNROLLED_STRICT", raising=False)
+    for name in ("UNROLLED_STRICT", "PYTEST_ADDOPTS"):
+        monkeypatch.delenv(name, raising=False)
     lenient = subprocess.run(command, capture_output=True, text=True)
     monkeypatch.setenv("UNROLLED_STRICT", "1")
     strict = subprocess.run(command, capture_output=True, text=True)

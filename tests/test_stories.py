@@ -13,6 +13,7 @@ import pytest
 
 from story_parser import parse
 from unrolled import stories
+from unrolled.grammar import Grammar
 
 STORIES_TOML = Path(stories.__file__).with_name("stories.toml")
 
@@ -151,7 +152,7 @@ def test_expected_words_agree_with_the_sample(sample):
 
 
 def test_a_tiny_grammar_enumerated_whole():
-    grammar = stories.Grammar.load(TINY)
+    grammar = stories.StoryGrammar.load(TINY)
     every = enumerate_stories(grammar)
     assert len(every) == len({text for text, _ in every}) == 2 * 3 * 2 * (1 + 1 + 2) + 3 * 2 * 3
     assert math.isclose(math.fsum(p for _, p in every), 1, rel_tol=1e-12)
@@ -168,7 +169,7 @@ def test_a_tiny_grammar_enumerated_whole():
 
 
 def test_chance_is_the_mean_over_recalled_slots():
-    grammar = stories.Grammar.load(TINY)
+    grammar = stories.StoryGrammar.load(TINY)
     assert math.isclose(grammar.chance("name"), 1 / 3)  # A, B, M
     # {Their hero} in two stories of three (Her, Her, His: all begin with H), {They hero} in one of six (S, S, H)
     assert math.isclose(grammar.chance("pronoun"), (2 / 3 + 1 / 6 * 5 / 9) / (2 / 3 + 1 / 6))
@@ -210,7 +211,7 @@ def test_what_the_grammar_cannot_say_has_no_derivation(sample):
 def test_a_planted_ambiguity_is_reported(old, new):
     text = STORIES_TOML.read_text()
     assert text.count(old) == 1
-    grammar, rng = stories.Grammar.load(text.replace(old, new)), random.Random(4)
+    grammar, rng = stories.StoryGrammar.load(text.replace(old, new)), random.Random(4)
     found = [(story, parse(grammar, story.text)) for story in (grammar.sample(rng) for _ in range(2000))]
     twofold = [(story, parsed) for story, parsed in found if parsed.derivations > 1]
     assert twofold
@@ -392,10 +393,10 @@ WRONG = {
 @pytest.mark.parametrize(("toml", "message"), WRONG.values(), ids=WRONG)
 def test_a_wrong_grammar_is_refused_with_the_remedy(toml, message):
     with pytest.raises(ValueError, match=message):
-        stories.Grammar.load(toml)
+        Grammar.load(toml)
 
 
 def test_a_grammar_can_be_read_from_a_file(tmp_path):
     path = tmp_path / "tiny.toml"
     path.write_text(TINY)
-    assert stories.Grammar.load(path).entropy() == stories.Grammar.load(TINY).entropy()
+    assert Grammar.load(path).entropy() == Grammar.load(TINY).entropy()

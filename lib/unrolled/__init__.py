@@ -1,7 +1,7 @@
 """The helper library of *Unrolled*: one idea a file, each small enough to read in one sitting.
 
-The modules stand on floors. ``settings``, ``stories``, ``corpora``, ``vocabulary``, ``batches`` and ``cells``
-know nothing of training; ``models`` are built of cells; ``training`` and ``evaluation`` use models;
+The modules stand on floors. ``settings``, ``grammar``, ``stories``, ``corpora``, ``vocabulary``, ``batches`` and
+``cells`` know nothing of training; ``models`` are built of cells; ``training`` and ``evaluation`` use models;
 ``experiments`` uses all of them and ``records`` keeps what they measured; ``plots``, ``diagrams`` and
 ``explore`` draw what they are given and compute nothing.
 """

@@ -104,7 +104,8 @@ def commit() -> str:
         return subprocess.run(["git", "-C", here, *arguments], capture_output=True, text=True, check=True).stdout
 
     try:
-        return git("rev-parse", "--short=12", "HEAD").strip() + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "--short=12", "HEAD").strip() + "+" * bool(changed)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 

@@ -1,0 +1,257 @@
+"""A probabilistic grammar with variables: its table, what it refuses, and exact means over everything it can say.
+
+**The table.** Each symbol has alternatives, each alternative a weight and a template. A text is drawn from the symbol
+``story`` by taking one of its alternatives, with probability weight / (sum of the weights), and filling the slots of
+its template from left to right. A slot reads ``{[form ]thing[=variable]}``:
+
+    {symbol}            draw an alternative of the symbol afresh
+    {symbol=variable}   draw one of the symbol's values and bind it to the variable for the rest of the story:
+                        uniform over the values that no other variable of this story holds, so friend ≠ hero
+    {variable}          the bound value again
+    {a …} {A …}         the value after its article: "an" before a, e, i, o and u, "a" otherwise
+    {they …} {them …} {their …} {They …} {Them …} {Their …}
+                        the pronoun of a bound name instead of the name
+
+A value list is a symbol whose alternatives are plain text of equal weight; only value lists can be bound or take a
+form. Two lists, ``symbol.she`` and ``symbol.he``, make a value list of names. No symbol leads back to itself, and on
+every path a variable is bound once, before it is used: `Grammar` refuses anything else.
+
+**The file** is TOML: ``symbol = ["template", [weight, "template"], …]``, weights positive integers, no newlines.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple, Self
+
+ARTICLES = ("a", "A")
+PRONOUNS = {"they": ("she", "he"), "them": ("her", "him"), "their": ("her", "his")}
+PRONOUNS |= {form.title(): (she.title(), he.title()) for form, (she, he) in PRONOUNS.items()}
+
+_SLOT = re.compile(r"\{(?:(\w+) )?(\w+)(?:=(\w+))?\}")
+
+
+class Slot(NamedTuple):
+    """A slot of a template: its form ("" for none), symbol, variable ("" for none), and whether it draws."""
+
+    form: str
+    symbol: str
+    variable: str
+    draws: bool
+
+    @property
+    def kind(self) -> str:
+        """What a reader who meets the slot has to recall: "pronoun", or the symbol."""
+        return "pronoun" if self.form in PRONOUNS else self.symbol
+
+
+class Rule(NamedTuple):
+    """One alternative: its log-probability (nats), its template, and the template cut into text and slots."""
+
+    log_prob: float
+    template: str
+    parts: tuple[str | Slot, ...]
+
+
+class Grammar:
+    """A grammar, checked when it is made. `Grammar.load` reads one from a file.
+
+    Args:
+        table: symbol -> list of alternatives, each a template or a pair [weight, template]; or, for names,
+            symbol -> {"she": list of names, "he": list of names}.
+
+    Attributes:
+        rules: symbol -> its alternatives as `Rule`s.
+        choices: symbol -> the cumulative weights of its alternatives.
+        values: value list -> its values.
+        variables: variable -> the symbol whose values it takes.
+        gender: name -> 0 for she, 1 for he.
+
+    Raises:
+        ValueError: the table breaks a rule of the formalism; the message names the symbol and the template.
+    """
+
+    def __init__(self, table: dict):
+        alternatives = {symbol: _alternatives(symbol, entry) for symbol, entry in table.items()}
+        names = [entry for entry in table.values() if isinstance(entry, dict)]
+        self.gender = {name: who for entry in names for who, key in enumerate(("she", "he")) for name in entry[key]}
+        self.variables: dict[str, str] = {}
+        for symbol, weights in alternatives.items():
+            for template in weights:
+                for _, thing, variable in _SLOT.findall(template):
+                    if variable in table or (variable and self.variables.setdefault(variable, thing) != thing):
+                        taken = "a symbol" if variable in table else f"bound from {self.variables[variable]!r}"
+                        raise _wrong(symbol, template, f"variable {variable!r} is already {taken}; rename it")
+        self.choices = {symbol: tuple(accumulate(weights.values())) for symbol, weights in alternatives.items()}
+        self.values = {
+            symbol: tuple(weights)
+            for symbol, weights in alternatives.items()
+            if len(set(weights.values())) == 1 and "{" not in "".join(weights)
+        }
+        self.rules = {
+            symbol: tuple(
+                Rule(math.log(weight / self.choices[symbol][-1]), template, self._parts(symbol, template))
+                for template, weight in weights.items()
+            )
+            for symbol, weights in alternatives.items()
+        }
+        self._check_reach()
+        self.expect(lambda part, left: 0.0)  # walks every path, so it finds what is wrong on any of them
+
+    @classmethod
+    def load(cls, path_or_text: Path | str) -> Self:
+        """Read a grammar from a file (a Path) or from TOML text (a str).
+
+        Raises:
+            ValueError: the text is not TOML, or not a grammar.
+        """
+        if isinstance(path_or_text, Path):
+            path_or_text = path_or_text.read_text(encoding="utf-8")
+        return cls(tomllib.loads(path_or_text))
+
+    def slots(self, symbol: str) -> list[Slot]:
+        """Return the slots of all the symbol's alternatives, in order."""
+        return [part for rule in self.rules[symbol] for part in rule.parts if isinstance(part, Slot)]
+
+    def written(self, form: str, value: str) -> tuple[str, str]:
+        """Return a value in a form: the article with its space ("" for none), and the value or its pronoun."""
+        if form in ARTICLES:
+            return form + ("n " if value[0] in "aeiouAEIOU" else " "), value
+        return "", PRONOUNS[form][self.gender[value]] if form else value
+
+    def entropy(self) -> float:
+        """Return the entropy of a derivation in nats: the mean of −log p over all of them."""
+        return self.expect(lambda part, left: -part.log_prob if isinstance(part, Rule) else math.log(left or 1))
+
+    def expect(self, cost: Callable[[str | Slot | Rule, int], float]) -> float:
+        """Return the mean over all derivations of a cost that is summed over the texts, slots and rules of each.
+
+        What is drawn depends on which variables are bound, never on their values. So it is enough to carry the
+        distribution over sets of bound variables from slot to slot, and with it the cost so far.
+
+        Args:
+            cost: given a part and, where a value is drawn, how many there were to draw from (0 elsewhere), what
+                the part costs. Slots that lead to a symbol's alternatives cost nothing themselves.
+        """
+
+        def bind(slot: Slot, bound: frozenset[str], symbol: str, template: str) -> tuple[frozenset[str], int]:
+            name, left = slot.variable, len(self.values[slot.symbol])  # bound after, and how many to draw from
+            if not slot.draws:
+                if name not in bound:
+                    raise _wrong(symbol, template, f"variable {name!r} can be used before it is bound")
+                return bound, 0
+            if not name:
+                return bound, left
+            if name in bound:
+                raise _wrong(symbol, template, f"variable {name!r} can be bound twice; rename one of the two")
+            left -= sum(self.variables[other] == slot.symbol for other in bound)
+            if not left:
+                raise _wrong(symbol, template, f"no value of {slot.symbol!r} is left for {name!r}; add one")
+            return bound | {name}, left
+
+        @cache
+        def walk(symbol: str, bound: frozenset[str]) -> dict:  # bound after -> (probability, its share of the cost)
+            ends: dict = {}
+            for rule in self.rules[symbol]:
+                states = {bound: (math.exp(rule.log_prob), math.exp(rule.log_prob) * cost(rule, 0))}
+                for part in rule.parts:
+                    before, states = states, {}
+                    for held, (p, c) in before.items():
+                        if isinstance(part, str):
+                            steps = {held: (1.0, cost(part, 0))}
+                        elif part.form or part.variable:
+                            after, left = bind(part, held, symbol, rule.template)
+                            steps = {after: (1.0, cost(part, left))}
+                        else:
+                            steps = walk(part.symbol, held)
+                        for after, (q, d) in steps.items():
+                            total, share = states.get(after, (0.0, 0.0))
+                            states[after] = total + p * q, share + c * q + p * d
+                for held, (p, c) in states.items():
+                    total, share = ends.get(held, (0.0, 0.0))
+                    ends[held] = total + p, share + c
+            return ends
+
+        return math.fsum(share for _, share in walk("story", frozenset()).values())
+
+    def _parts(self, symbol: str, template: str) -> tuple[str | Slot, ...]:
+        """Cut a template into its text and slots, and check each slot."""
+        if re.search(r"[{}\n]", _SLOT.sub("", template)):
+            raise _wrong(symbol, template, "braces must enclose {[form ]thing[=variable]}, and newlines end stories")
+        if re.search(r"[\w'-]\{|\}[\w{-]", template) or not template:
+            raise _wrong(symbol, template, "text must not be empty, and spaces or marks must part slots and words")
+        parts: list[str | Slot] = []
+        end = 0
+        for match in _SLOT.finditer(template):
+            form, thing, variable = match.groups(default="")
+            parts.append(template[end : match.start()])
+            end = match.end()
+            if thing in self.choices:
+                slot = Slot(form, thing, variable, draws=True)
+            elif thing in self.variables and not variable:
+                slot = Slot(form, self.variables[thing], variable=thing, draws=False)
+            else:
+                raise _wrong(symbol, template, f"{thing!r} is neither a symbol nor a variable that is bound somewhere")
+            if form and form not in ARTICLES and form not in PRONOUNS:
+                raise _wrong(symbol, template, f"{form!r} is no form; there are {', '.join((*ARTICLES, *PRONOUNS))}")
+            if (form or variable) and slot.symbol not in self.values:
+                raise _wrong(symbol, template, f"{slot.symbol!r} must be plain values of equal weight for {match[0]}")
+            if form in PRONOUNS and slot.draws:
+                raise _wrong(symbol, template, f"{match[0]} has no one to stand for; bind the name first")
+            if form in PRONOUNS and not set(self.values[slot.symbol]) <= set(self.gender):
+                raise _wrong(symbol, template, f"{slot.symbol!r} has no pronouns; give it two lists, she and he")
+            parts.append(slot)
+        return tuple(part for part in (*parts, template[end:]) if part)
+
+    def _check_reach(self) -> None:
+        """Follow every slot from ``story``: raise on a symbol inside itself, and on one that is never used."""
+        reached: set[str] = set()
+
+        def follow(symbol: str, above: tuple[str, ...]) -> None:
+            path = (*above, symbol)
+            if symbol in above:
+                raise ValueError(f"symbol {symbol!r} leads back to itself: {' > '.join(path)}; cut the loop")
+            if symbol not in reached:
+                reached.add(symbol)
+                for slot in self.slots(symbol):
+                    follow(slot.symbol, path)
+
+        if "story" not in self.rules:
+            raise ValueError("there is no symbol 'story'; every story is drawn from it")
+        follow("story", ())
+        if unused := sorted(set(self.rules) - reached):
+            remedy = "put it into a template that 'story' leads to, or drop it"
+            raise ValueError(f"symbol {unused[0]!r} is never used; {remedy}")
+
+
+def _alternatives(symbol: str, entry: list | dict) -> dict[str, int]:
+    """Return a symbol's alternatives as template -> weight, checked one by one."""
+    if isinstance(entry, dict):
+        if set(entry) != {"she", "he"} or not all(isinstance(names, list) for names in entry.values()):
+            raise ValueError(f"symbol {symbol!r} is {entry!r}; names come in two lists: she and he")
+        entry = [*entry["she"], *entry["he"]]
+    if not isinstance(entry, list) or not entry:
+        raise ValueError(f"symbol {symbol!r} is {entry!r}; it must be a list of at least one alternative")
+    weights: dict[str, int] = {}
+    for alternative in entry:
+        match [1, alternative] if isinstance(alternative, str) else alternative:
+            case [_, str(template)] if template in weights:
+                raise _wrong(
+                    symbol, template, "this alternative is there twice; keep one and give it the weight of both"
+                )
+            case [int(weight), str(template)] if weight > 0 and not isinstance(weight, bool):
+                weights[template] = weight
+            case _:
+                what = "is no alternative; write a template, or [weight, template] with a positive whole weight"
+                raise ValueError(f"symbol {symbol!r}: {alternative!r} {what}")
+    return weights
+
+
+def _wrong(symbol: str, template: str, what: str) -> ValueError:
+    return ValueError(f"symbol {symbol!r}, template {template!r}: {what}")
