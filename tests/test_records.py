@@ -34,7 +34,8 @@ def test_the_command_runs_shows_and_keeps(coin, tmp_path, capsys):
     record = experiments.recorded("coin")
     assert record["heads"].tolist() == [0.5, 2.5, 4.5] and record["curve"].shape == (3, 2)
     assert record.config == {"sides": 2} and record.profile == "quick" and record.data_hash == ""
-    assert "coin (quick), 3 seeds" in record.provenance() and record.commit in record.provenance()
+    assert "coin (quick), 3 seeds" in record.provenance()
+    assert all(value in record.provenance() for value in record.circumstances[0].values())
     assert main(["show", "coin"]) == 0
     assert capsys.readouterr().out == printed.split("kept in")[0]
 
@@ -49,6 +50,14 @@ def test_a_run_goes_on_after_the_seeds_it_has(coin, tmp_path):
     experiments.run("coin", seeds=2, folder=tmp_path / "runs")
     experiments.run("coin", seeds=4, folder=tmp_path / "runs")
     assert coin == [0, 1, 2, 3]
+
+
+def test_each_seed_keeps_its_own_circumstances(coin, tmp_path, monkeypatch):
+    experiments.run("coin", seeds=1, folder=tmp_path / "runs")
+    monkeypatch.setattr(records, "commit", lambda: "another")
+    record = experiments.run("coin", seeds=2, folder=tmp_path / "runs")
+    assert record.circumstances[0]["commit"] != "another" == record.circumstances[1]["commit"]
+    assert "and another;" in record.provenance()
 
 
 def test_a_record_of_another_configuration_is_refused(coin, tmp_path, capsys):

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import datetime
 import difflib
 import json
 import os
@@ -276,11 +275,13 @@ def run(name: str, seeds: int = 3, folder: Path | str = "runs") -> records.Recor
     for seed in range(seeds):
         done = folder / f"seed-{seed}.json"
         if not done.exists():
+            circumstances = records.circumstances(settings.device())
             started = time.perf_counter()
             metrics = experiment.measure(config, seed, folder / f"seed-{seed}")
+            seconds = round(time.perf_counter() - started, 1)
             done.parent.mkdir(parents=True, exist_ok=True)
             part = done.with_suffix(".part")
-            part.write_text(json.dumps({"metrics": metrics, "seconds": round(time.perf_counter() - started, 1)}))
+            part.write_text(json.dumps({"metrics": metrics, "seconds": seconds, "circumstances": circumstances}))
             os.replace(part, done)
         measured.append(json.loads(done.read_text()))
     return records.Record(
@@ -291,11 +292,8 @@ def run(name: str, seeds: int = 3, folder: Path | str = "runs") -> records.Recor
         data_hash=data_hash,
         seeds=list(range(seeds)),
         metrics=[one["metrics"] for one in measured],
-        hardware=records.hardware(settings.device()),
-        versions=records.versions(),
-        commit=records.commit(),
-        date=datetime.date.today().isoformat(),
         seconds=[one["seconds"] for one in measured],
+        circumstances=[one["circumstances"] for one in measured],
     )
 
 

@@ -7,6 +7,7 @@ and by nothing else.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import os
@@ -44,11 +45,8 @@ class Record:
         data_hash: the digest of the text it was given; empty where it uses none.
         seeds: the seeds it ran with.
         metrics: one entry a seed: each metric's name and its value, a number or a list of numbers.
-        hardware: the processor, its cores and, where one was used, the GPU.
-        versions: of Python and the packages that matter.
-        commit: of the code, with ``+`` where the tree had changes.
-        date: the day, in ISO form.
         seconds: the wall time of each seed.
+        circumstances: for each seed what `circumstances` said when it began.
     """
 
     name: str
@@ -58,11 +56,8 @@ class Record:
     data_hash: str
     seeds: list[int]
     metrics: list[dict]
-    hardware: str
-    versions: dict[str, str]
-    commit: str
-    date: str
     seconds: list[float]
+    circumstances: list[dict[str, str]]
 
     def __getitem__(self, metric: str) -> np.ndarray:
         """Return one metric of every seed, (seeds,) or (seeds, points).
@@ -76,24 +71,30 @@ class Record:
 
     def provenance(self) -> str:
         """Return where the numbers came from, in two lines fit to print under a table."""
-        packages = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+
+        def all_of(what: str) -> str:
+            return " and ".join(dict.fromkeys(one[what] for one in self.circumstances))
+
         return (
             f"{self.name} ({self.profile}), {len(self.seeds)} seed{'s' * (len(self.seeds) > 1)}, "
-            f"{sum(self.seconds) / 60:.0f} min on {self.hardware}\n"
-            f"{packages}; commit {self.commit}, {self.date}; configuration {self.config_hash}"
+            f"{sum(self.seconds) / 60:.0f} min on {all_of('hardware')}, {all_of('date')}\n"
+            f"{all_of('versions')}; commit {all_of('commit')}; configuration {self.config_hash}"
         )
 
 
-def hardware(device: torch.device) -> str:
-    """Return the machine in words: the processor and threads, or the GPU."""
+def circumstances(device: torch.device) -> dict[str, str]:
+    """Return what a result may depend on beside its configuration: hardware, versions, commit (a ``+`` where the
+    tree has changes), and the day."""
     if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{platform.machine()} CPU, {torch.get_num_threads()} threads"
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a result may depend on."""
-    return {"Python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
+        hardware = torch.cuda.get_device_name(device)
+    else:
+        hardware = f"{platform.machine()} CPU, {torch.get_num_threads()} thread{'s' * (torch.get_num_threads() > 1)}"
+    return {
+        "hardware": hardware,
+        "versions": f"Python {platform.python_version()}, torch {torch.__version__}, numpy {np.__version__}",
+        "commit": commit(),
+        "date": datetime.date.today().isoformat(),
+    }
 
 
 def commit() -> str:
