@@ -109,6 +109,8 @@ def test_the_books_records_are_of_experiments_as_they_are_now(name):
     record = experiments.recorded(name)
     assert record.name == name and len(record.seeds) == len(record.metrics) == len(record.seconds) >= 3
     assert record.config_hash == records.digest(record.config)
+    if record.config.get("corpus") == "stories":
+        assert record.data_hash == records.digest("".join(experiments.texts(record.config)))
 
 
 def test_there_are_records():
