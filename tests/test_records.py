@@ -99,6 +99,15 @@ def test_a_wrong_name_suggests_the_right_one(capsys):
     assert "seeds is 0; it must be 1 or more" in capsys.readouterr().err
 
 
+def test_a_stopped_run_says_how_to_go_on(coin, monkeypatch, capsys):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiments, "run", stop)
+    assert main(["run", "coin"]) == 130
+    assert "the same command goes on from the last checkpoint" in capsys.readouterr().err
+
+
 def test_list_names_every_experiment(capsys):
     assert main(["list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(experiments.EXPERIMENTS)

@@ -64,13 +64,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line asks; return 0, or 1 after printing one line that says what went wrong."""
+    """Do what the command line asks; return 0, or 1 after one line that says what went wrong, or 130 if stopped."""
     try:
         told = parser().parse_args(arguments)
         told.do(told)
     except (ValueError, OSError, RuntimeError) as error:
         print(f"unrolled: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("\nunrolled: stopped; the same command goes on from the last checkpoint", file=sys.stderr)
+        return 130
     return 0
 
 
