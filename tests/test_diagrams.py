@@ -26,9 +26,9 @@ def test_every_copy_of_the_step_has_the_same_weights(steps):
     texts = written(diagrams.rnn_unrolled(steps))
     for weight in ("xh", "hh", "hy"):
         assert texts.count(diagrams._weight(weight)) == steps + 1  # and once beside the loop
-    for vector in "xhy":
+    for vector in (diagrams.X, diagrams.H, diagrams.Y):
         assert [diagrams._vector(vector, step) in texts for step in range(1, steps + 2)] == [True] * steps + [False]
-    assert diagrams._vector("h", 0) in texts
+    assert diagrams._vector(diagrams.H, 0) in texts
 
 
 @pytest.mark.parametrize("window", [2, 4, 6])

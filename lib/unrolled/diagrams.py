@@ -15,6 +15,7 @@ W_XH, W_HH, W_HY = "#1f6aa5", "#a65a00", "#7a3d9a"  # colours of the weights, ea
 OTHERS = (W_XH, "#2b7a3d", "#a8323e", "#6b5310", "#0f6f78", "#5a4fcf")  # one for each position of a window
 SIZE = 17  # of the letters, in points: about 8 on a phone
 SMALL = 13
+X, H, Y = r"\mathbf{x}", r"\mathbf{h}", r"\hat{\mathbf{y}}"  # the vectors' names
 LOW, MIDDLE, HIGH = 0.45, 1.7, 2.95  # of inputs, states and outputs, in inches
 
 
@@ -62,14 +63,14 @@ def _weight(name: str) -> str:
 
 
 def _vector(name: str, step: object) -> str:
-    return rf"$\mathbf{{{name}}}_{{{step}}}$"
+    return rf"${name}_{{{step}}}$"
 
 
 def _column(sheet: _Sheet, x: float, step: object) -> None:
     """Draw one step of the recurrent network: its input below, its state, its output above, and their weights."""
-    sheet.box(x, LOW, _vector("x", step), INPUT)
-    sheet.box(x, MIDDLE, _vector("h", step), STATE)
-    sheet.box(x, HIGH, _vector("y", step), OUTPUT)
+    sheet.box(x, LOW, _vector(X, step), INPUT)
+    sheet.box(x, MIDDLE, _vector(H, step), STATE)
+    sheet.box(x, HIGH, _vector(Y, step), OUTPUT)
     sheet.arrow((x, LOW + 0.25), (x, MIDDLE - 0.25), W_XH)
     sheet.arrow((x, MIDDLE + 0.25), (x, HIGH - 0.25), W_HY)
     sheet.text(x + 0.12, (LOW + MIDDLE) / 2, _weight("xh"), W_XH, "left")
@@ -95,7 +96,7 @@ def rnn_unrolled(steps: int = 3) -> Figure:
     sheet.text(loop + 0.92, MIDDLE, _weight("hh"), W_HH, "left")
     sheet.arrow((2.0, MIDDLE), (2.75, MIDDLE))
     sheet.text(2.37, MIDDLE + 0.2, "unroll", size=SMALL)
-    sheet.box(start, MIDDLE, _vector("h", 0), "white")
+    sheet.box(start, MIDDLE, _vector(H, 0), "white")
     for step in range(1, steps + 1):
         x = start + between * step
         _column(sheet, x, step)
@@ -123,15 +124,15 @@ def window_network(window: int = 4) -> Figure:
     sheet = _Sheet(left + between * (window - 1) + 1.55, 3.4)
     wide = between * (window - 1) + 0.62
     sheet.box(middle, MIDDLE, r"$\mathbf{h}$", STATE, width=wide)
-    sheet.box(middle, HIGH, _vector("y", "t"), OUTPUT)
+    sheet.box(middle, HIGH, _vector(Y, "t"), OUTPUT)
     sheet.arrow((middle, MIDDLE + 0.25), (middle, HIGH - 0.25), W_HY)
     sheet.text(middle + 0.12, (MIDDLE + HIGH) / 2, _weight("hy"), W_HY, "left")
     for position in range(window):
         x, back = left + between * position, window - 1 - position
-        sheet.box(x, LOW, _vector("x", f"t-{back}" if back else "t"), INPUT, width=0.84)
+        sheet.box(x, LOW, _vector(X, f"t-{back}" if back else "t"), INPUT, width=0.84)
         sheet.arrow((x, LOW + 0.25), (x, MIDDLE - 0.25), OTHERS[position])
         sheet.text(x + 0.12, (LOW + MIDDLE) / 2, _weight(f"{position + 1}"), OTHERS[position], "left")
-    before = _vector("x", f"t-{window}")
+    before = _vector(X, f"t-{window}")
     sheet.text(0.6, LOW, before, GREY)
     sheet.text(0.6, LOW + 0.42, "out of view", GREY, size=SMALL)
     return sheet.finish()

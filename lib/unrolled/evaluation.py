@@ -32,7 +32,7 @@ class Score:
 
     @property
     def nats_per_symbol(self) -> float:
-        """The cross-entropy (:eq:`eq-cross-entropy`)."""
+        """The cross-entropy (:eq:`eq-perplexity`)."""
         return self.nats / self.symbols
 
     @property
