@@ -75,10 +75,11 @@ class Record:
         def all_of(what: str) -> str:
             return " and ".join(dict.fromkeys(one[what] for one in self.circumstances))
 
-        taken = sum(self.seconds)
+        seconds = sum(self.seconds)
+        taken = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
         return (
             f"{self.name} ({self.profile}), {len(self.seeds)} seed{'s' * (len(self.seeds) > 1)}, "
-            f"{f'{taken:.0f} s' if taken < 100 else f'{taken / 60:.0f} min'} on {all_of('hardware')}, {all_of('date')}\n"
+            f"{taken} on {all_of('hardware')}, {all_of('date')}\n"
             f"{all_of('versions')}; commit {all_of('commit')}; configuration {self.config_hash}"
         )
 
