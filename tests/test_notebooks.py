@@ -65,8 +65,8 @@ def cells_are_short(notebook):
     lengths = [sum(bool(line.strip()) for line in text(cell).splitlines()) for cell in code(notebook)]
     if not 20 <= len(lengths) <= 35:
         yield f"{len(lengths)} code cells; right are 20 to 35"
-    if sum(1 <= length <= 8 for length in lengths) < 0.7 * len(lengths):
-        yield f"fewer than 70 % of the code cells have 1 to 8 lines: {lengths}"
+    if sum(1 <= length <= 8 for length in lengths) <= 0.5 * len(lengths):
+        yield f"most code cells should have 1 to 8 lines: {lengths}"
     yield from (f"code cell {n} has {length} lines; at most 25" for n, length in enumerate(lengths, 1) if length > 25)
 
 

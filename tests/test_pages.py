@@ -134,15 +134,18 @@ def test_equations_are_rendered(visit, name):
     assert written or name not in CHAPTERS
 
 
+@pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("name", PAGES)
-def test_pictures_are_visible_and_say_what_they_show(visit, name):
-    page = visit(name)
+def test_pictures_are_visible_in_proportion_and_say_what_they_show(visit, name, screen):
+    page = visit(name, screen)
     if name in CHAPTERS and holds_widget(name):
         page.wait_for_selector(".unrolled-explorer img.widget-image", timeout=WIDGETS_READY)
     script = """() => [...document.querySelectorAll('article img')].filter(e => !e.hidden).map(e => ({
-        source: e.src.slice(-60), width: e.naturalWidth, shown: e.getBoundingClientRect().width, alt: e.alt }))"""
+        source: e.src.slice(-60), width: e.naturalWidth, shown: e.getBoundingClientRect().width, alt: e.alt,
+        stretch: e.height * e.naturalWidth / (e.width * e.naturalHeight) }))"""
     pictures = page.evaluate(script)
     assert [p for p in pictures if not p["width"] or not p["shown"]] == []
+    assert [p for p in pictures if not 0.98 < p["stretch"] < 1.02] == [], "out of proportion"
     assert [p for p in pictures if " " not in p["alt"].strip()] == [], "no alt text, or a hash"
     assert pictures or name not in CHAPTERS
 

@@ -57,7 +57,7 @@ def test_each_seed_keeps_its_own_circumstances(coin, tmp_path, monkeypatch):
     monkeypatch.setattr(records, "commit", lambda: "another")
     record = experiments.run("coin", seeds=2, folder=tmp_path / "runs")
     assert record.circumstances[0]["commit"] != "another" == record.circumstances[1]["commit"]
-    assert "and another;" in record.provenance()
+    assert "and another," in record.provenance()
 
 
 def test_a_record_of_another_configuration_is_refused(coin, tmp_path, capsys):

@@ -70,7 +70,7 @@ class Record:
         return np.array([one[metric] for one in self.metrics])
 
     def provenance(self) -> str:
-        """Return where the numbers came from, in two lines fit to print under a table."""
+        """Return where the numbers came from, in three lines fit to print under a table."""
 
         def all_of(what: str) -> str:
             return " and ".join(dict.fromkeys(one[what] for one in self.circumstances))
@@ -80,7 +80,8 @@ class Record:
         return (
             f"{self.name} ({self.profile}), {len(self.seeds)} seed{'s' * (len(self.seeds) > 1)}, "
             f"{taken} on {all_of('hardware')}, {all_of('date')}\n"
-            f"{all_of('versions')}; commit {all_of('commit')}; configuration {self.config_hash}"
+            f"{all_of('versions')}\n"
+            f"commit {all_of('commit')}, configuration {self.config_hash}"
         )
 
 
