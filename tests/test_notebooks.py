@@ -283,7 +283,7 @@ BREACHES = {
     "few cells": (cells_are_short, lambda cells, note: note["cells"].__delitem__(slice(15, 21))),
     "many cells": (cells_are_short, lambda cells, note: note["cells"].extend(cells[-1:] * 15)),
     "a long cell": (cells_are_short, lambda cells, _: cells[-1].update(source="x = 1\n" * 26)),
-    "longish cells": (cells_are_short, lambda cells, _: [c.update(source="x = 1\n" * 9) for c in cells[-8:]]),
+    "longish cells": (cells_are_short, lambda cells, _: [c.update(source="x = 1\n" * 9) for c in cells[-12:]]),
     "another bootstrap": (begins_with_the_bootstrap_cell, lambda cells, _: cells[0].update(source="import torch")),
     "not executed": (outputs_are_stored, lambda cells, _: cells[3].update(execution_count=None)),
     "out of order": (outputs_are_stored, lambda cells, _: cells[3].update(execution_count=9)),
