@@ -6,7 +6,6 @@ They come from npm packages at fixed versions with known hashes, and stay in _bu
 import hashlib
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -49,8 +48,7 @@ def unpack(archive: Path, sha256: str, files: dict[str, str], into: Path) -> Non
     found = hashlib.sha256(archive.read_bytes()).hexdigest()
     if found != sha256:
         raise VendorError(f"{archive.name} has SHA-256 {found}, not {sha256} as pinned in tools/vendor.py")
-    with tarfile.open(archive) as tar:
-        tar.extractall(archive.parent, filter="data")
+    shutil.unpack_archive(archive, archive.parent, "gztar")  # its hash is known, so its paths are too
     for source, target in files.items():
         (into / target).parent.mkdir(parents=True, exist_ok=True)
         shutil.move(archive.parent / "package" / source, into / target)
