@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from unrolled.evaluation import Score, evaluate, token_nats
+from unrolled.evaluation import evaluate, token_nats
 from unrolled.models import LanguageModel
 
 V = 9
@@ -66,11 +66,15 @@ def test_a_uniform_model_has_perplexity_v(model):
     assert score.nats_per_symbol == pytest.approx(math.log(V), rel=1e-6) and score.symbols == 199
 
 
-def test_perplexity_is_of_the_mean_not_the_mean_of_perplexities():
-    pieces = [Score(10.0, 10), Score(90.0, 30)]
-    whole = Score(100.0, 40)
-    assert whole.perplexity == pytest.approx(math.exp(2.5))
-    assert np.mean([piece.perplexity for piece in pieces]) > 11 < whole.perplexity
+def test_perplexity_is_total_over_total_and_no_mean_over_pieces(model):
+    """A model without memory that expects symbol 0, on a text of which one part is as expected and one is not."""
+    torch.nn.init.zeros_(model.output.weight)
+    with torch.no_grad():
+        model.output.bias.copy_(torch.tensor([4.0] + [0.0] * (V - 1)))
+    usual, unusual = (-torch.log_softmax(model.output.bias.detach().double(), dim=0))[:2].tolist()
+    score = evaluate(model, torch.tensor([0] * 301 + [1] * 100))
+    assert score.perplexity == pytest.approx(math.exp((300 * usual + 100 * unusual) / 400), rel=1e-5)
+    assert score.perplexity < 0.2 * (300 * math.exp(usual) + 100 * math.exp(unusual)) / 400  # what a mean would say
 
 
 def test_the_mode_is_restored(model):
