@@ -1,4 +1,4 @@
-"""What all tests share: the tools' folder on the path, and strictness where a skip would hide something."""
+"""What all tests share: tools and benchmarks on the path, and strictness where a skip would hide something."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks")]
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "_build" / "matplotlib"))  # as tools/execute.py does, and why
 
 

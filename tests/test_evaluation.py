@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from unrolled.evaluation import evaluate, token_nats
-from unrolled.models import LanguageModel
+from unrolled.counts import Counts
+from unrolled.evaluation import Score, evaluate, token_nats
+from unrolled.models import FixedWindowLM, LanguageModel
+from unrolled.ngram import KneserNey
 
 V = 9
 
@@ -75,6 +77,26 @@ def test_perplexity_is_total_over_total_and_no_mean_over_pieces(model):
     score = evaluate(model, torch.tensor([0] * 301 + [1] * 100))
     assert score.perplexity == pytest.approx(math.exp((300 * usual + 100 * unusual) / 400), rel=1e-5)
     assert score.perplexity < 0.2 * (300 * math.exp(usual) + 100 * math.exp(unusual)) / 400  # what a mean would say
+
+
+def test_the_cost_of_a_text_can_be_shared_among_its_words():
+    score = Score(nats=30.0, symbols=20)
+    assert score.per(5) == Score(30.0, 5)
+    assert score.per(5).perplexity == pytest.approx(score.perplexity ** (20 / 5))
+    with pytest.raises(ValueError, match="units is 0"):
+        score.per(0)
+
+
+@pytest.mark.parametrize("window", [None, 1, 5, 40])
+def test_every_kind_of_model_is_scored_by_the_same_protocol(window):
+    tokens = torch.randint(V, (301,))
+    models = [KneserNey(Counts(torch.randint(V, (500,)), V, 4)), FixedWindowLM(V, window=6, hidden_size=8)]
+    for model in models:
+        assert np.allclose(
+            token_nats(model, tokens, window=window, streams=1), slowly(model, tokens, window), atol=1e-5
+        )
+        several = token_nats(model, tokens, streams=7)  # only near the streams' beginnings may they differ
+        assert (np.abs(several - slowly(model, tokens)) > 1e-5).sum() <= 6 * 6
 
 
 def test_the_mode_is_restored(model):

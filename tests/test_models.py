@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from unrolled.models import CORES, LanguageModel
+from unrolled.models import CORES, FixedWindowLM, LanguageModel
 
 
 def pair() -> tuple[LanguageModel, LanguageModel]:
@@ -65,3 +65,73 @@ def test_bad_input_is_named(core):
 def test_an_unknown_core_is_named():
     with pytest.raises(ValueError, match="core is 'rmn'; it can be one of rnn, torch-rnn"):
         LanguageModel(11, core="rmn")
+
+
+def test_a_window_network_sees_exactly_its_window():
+    model = FixedWindowLM(11, window=4, embedding_size=3, hidden_size=8)
+    tokens = torch.randint(11, (1, 12))
+    changed = tokens.clone()
+    changed[0, 5] = (changed[0, 5] + 1) % 11
+    difference = (model(tokens)[0] - model(changed)[0]).abs().amax(dim=(0, 2))
+    assert (difference[5:9] > 0).all() and (difference[:5] == 0).all() and (difference[9:] == 0).all()
+
+
+def test_a_window_network_is_its_equations():
+    model = FixedWindowLM(11, window=3, embedding_size=2, hidden_size=5, hidden_layers=2, layer_norm=False)
+    tokens = torch.tensor([[4, 9, 1]])
+    vectors = torch.cat([model.embedding.weight[number] for number in (4, 9, 1)])
+    first, _, second, _, output = model.layers
+    hidden = torch.tanh(second.weight @ torch.tanh(first.weight @ vectors + first.bias) + second.bias)
+    assert torch.allclose(model(tokens)[0][0, -1], output.weight @ hidden + output.bias, atol=1e-6)
+    beginning = torch.cat([torch.zeros(4), model.embedding.weight[4]])  # what is missing has the vector zero
+    hidden = torch.tanh(second.weight @ torch.tanh(first.weight @ beginning + first.bias) + second.bias)
+    assert torch.allclose(model(tokens)[0][0, 0], output.weight @ hidden + output.bias, atol=1e-6)
+
+
+@pytest.mark.parametrize("window", [1, 2, 5])
+def test_a_window_network_reads_in_pieces_as_at_once(window):
+    model = FixedWindowLM(11, window=window, hidden_size=8)
+    tokens = torch.randint(11, (3, 10))
+    whole, last = model(tokens)
+    first, state = model(tokens[:, :2])
+    second, end = model(tokens[:, 2:], state)
+    assert torch.allclose(torch.cat([first, second], dim=1), whole, atol=1e-6)
+    assert torch.equal(end, last) and torch.equal(last, tokens[:, 11 - window :])
+
+
+def test_the_published_window_network_has_the_published_number_of_parameters():
+    assert sum(weight.numel() for weight in FixedWindowLM(175).parameters()) == 313_743
+
+
+def test_initialisation_and_normalisation_are_switches():
+    torch.manual_seed(0)
+    deviations = {}
+    for initialisation in ("xavier", "default", "normal"):
+        model = FixedWindowLM(50, hidden_size=400, initialisation=initialisation, layer_norm=False)
+        deviations[initialisation] = model.layers[2].weight.std().item()
+        assert not any(isinstance(layer, torch.nn.LayerNorm) for layer in model.layers)
+    expected = {"xavier": (2 / 800) ** 0.5, "default": (1 / (3 * 400)) ** 0.5, "normal": 1.0}
+    assert deviations == pytest.approx(expected, rel=0.02)
+    norms = [layer for layer in FixedWindowLM(50).layers if isinstance(layer, torch.nn.LayerNorm)]
+    assert len(norms) == 4 and not any(norm.elementwise_affine for norm in norms)
+
+
+def test_a_window_network_names_bad_input():
+    with pytest.raises(ValueError, match="initialisation is 'glorot'; it can be 'xavier', 'default' or 'normal'"):
+        FixedWindowLM(11, initialisation="glorot")
+    with pytest.raises(ValueError, match="window is 0 and hidden_layers is 4"):
+        FixedWindowLM(11, window=0)
+    with pytest.raises(ValueError, match=r"state has shape \(2, 5\); \(2, 7\) is expected"):
+        FixedWindowLM(11)(torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 5, dtype=torch.long))
+    with pytest.raises(ValueError, match="two axes are expected"):
+        FixedWindowLM(11)(torch.zeros(4, dtype=torch.long))
+
+
+@pytest.mark.parametrize("make", [LanguageModel, FixedWindowLM])
+def test_costs_are_those_of_the_logits_in_evaluation_mode(make):
+    model = make(11).train()
+    inputs, targets = torch.randint(11, (3, 6)), torch.randint(11, (3, 6))
+    costs, _ = model.costs(inputs, targets)
+    logs = torch.log_softmax(model(inputs)[0], dim=2)
+    assert torch.allclose(costs.float(), -logs.gather(2, targets[..., None])[..., 0], atol=1e-5)
+    assert model.training and costs.dtype == torch.float64 and not costs.requires_grad

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from unrolled import stories
+from unrolled.models import NeuralModel
 from unrolled.tasks import recall
 from unrolled.vocabulary import Vocabulary
 
@@ -14,7 +15,7 @@ VOCABULARY = Vocabulary(CORPUS.text)
 EDGES = [0, 100, 300, 2000]
 
 
-class Reader(nn.Module):
+class Reader(NeuralModel):
     """A model whose logits are a fixed function of the text's positions, or of nothing."""
 
     device = torch.device("cpu")

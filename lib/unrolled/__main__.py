@@ -1,4 +1,4 @@
-"""The command line: ``python -m unrolled list | run NAME | show NAME``."""
+"""The command line: ``python -m unrolled list | run NAME | show NAME | corpora [NAME ...]``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from unrolled import experiments, records, settings
+from unrolled import corpora, experiments, records, settings
 
 
 def _list(_: argparse.Namespace) -> None:
@@ -39,9 +39,30 @@ def show(record: records.Record) -> None:
     print(record.provenance())
 
 
+def _corpora(arguments: argparse.Namespace) -> None:
+    lines = [corpora.describe(name) for name in arguments.names]  # an unknown name is told before anything is fetched
+    for name, line in zip(arguments.names, lines, strict=True):
+        corpus = corpora.load(name)
+        print(f"{line}\n{'':12}{'characters':>12}{'words':>12}")
+        for part in ("train", "validation", "test"):
+            if text := getattr(corpus, part):
+                print(f"  {part:10}{len(text):12,}{len(text.split()):12,}")
+        print("  read and verified:")
+        for file in corpus.files:
+            print(f"  {file.path}: {file.check} {file.digest[:12]}…{file.note and f', {file.note}'}")
+    if not arguments.names:
+        columns = "{:18}  {:>7}  {:24}  {:26}  {}".format
+        print(columns("name", "size", "licence", "training, validation, test", "here"))
+        for name, source in corpora.SOURCES.items():
+            print(columns(name, f"{source.bytes / 1e6:.1f} MB", source.licence, source.rule, corpora.state(name)))
+        print(f"They are read from {corpora.folder()}; `python -m unrolled corpora NAME` fetches and verifies one.")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    main = argparse.ArgumentParser(prog="python -m unrolled", description="The experiments behind the book's records.")
+    main = argparse.ArgumentParser(
+        prog="python -m unrolled", description="The experiments behind the book's records, and the real corpora."
+    )
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("list", help="name the experiments").set_defaults(do=_list)
 
@@ -60,6 +81,15 @@ def parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="print the book's record of one")
     show.add_argument("name", help="as `list` prints it")
     show.set_defaults(do=_show)
+
+    real = commands.add_parser(
+        "corpora",
+        help="list the real corpora, or fetch some",
+        description="List the real corpora: size, licence, split, and whether they are here. With names, fetch those, "
+        "verify them and print the sizes of their parts.",
+    )
+    real.add_argument("names", nargs="*", metavar="NAME", help="as `corpora` alone lists it")
+    real.set_defaults(do=_corpora)
     return main
 
 

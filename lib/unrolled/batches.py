@@ -1,10 +1,13 @@
-"""Cut a long sequence into windows that a network can be trained on."""
+"""Cut what a network is trained on to size: a long sequence into windows, sentences into padded batches."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 
 class Window(NamedTuple):
@@ -65,3 +68,102 @@ class Streams:
         index = update % len(self)
         here = slice(index * self.seq_len, (index + 1) * self.seq_len)
         return Window(self._inputs[:, here], self._targets[:, here], fresh=index == 0)
+
+
+class Batch(NamedTuple):
+    """Some sentences side by side, the shorter ones filled up with pads at their ends.
+
+    The mask says what counts, not the pad's number: ``cross_entropy(logits[mask], targets[mask], reduction="sum")`` is
+    the sentences' own loss. A recurrent state reads a row from the left, so no pad has touched what the mask keeps;
+    the state after the sentence in row b is the one at time ``lengths[b] - 1``, not the last of the row.
+
+    Attributes:
+        inputs: symbol numbers, (batch, time).
+        targets: the symbol after each input, (batch, time).
+        mask: True where the target is a symbol of the sentence, False where it is a pad, (batch, time).
+        lengths: how many targets of each row count, (batch,).
+    """
+
+    inputs: torch.Tensor
+    targets: torch.Tensor
+    mask: torch.Tensor
+    lengths: torch.Tensor
+
+
+class Sentences:
+    """Cut sentences into padded batches, those of similar length together.
+
+    In an epoch every sentence is read exactly once. The sentences are sorted by length and cut into batches, and the
+    batches are then shuffled. So each batch holds little padding, and the longest sentences do not come last. Where
+    the sentences do not divide evenly, the batch of the longest ones is smaller.
+
+        sentences 5 6 9 and 7 9         inputs     targets    mask
+        with start = 0, pad = 1         0 5 6      5 6 9      1 1 1      lengths 3
+                                        0 7 1      7 9 1      1 1 0              2
+
+    Args:
+        sentences: symbol numbers, one tensor a sentence, (length,), its end symbol included.
+        batch: how many sentences there are in a batch.
+        pad: the number that fills the shorter rows. The model reads it, so it must be one that the model knows; any
+            will do, since the mask hides what comes of it.
+        start: the symbol that stands before every sentence. Without it a sentence's first symbol has no past and is
+            only ever an input.
+
+    Raises:
+        ValueError: no sentences; one that has another number of axes, is empty or leaves nothing to predict; a batch
+            below 1; a negative pad or start.
+    """
+
+    def __init__(self, sentences: Sequence[torch.Tensor], batch: int, *, pad: int, start: int | None = None):
+        if not len(sentences):
+            raise ValueError("there are no sentences; give at least one")
+        if batch < 1:
+            raise ValueError(f"batch is {batch}; it must be 1 or more")
+        if pad < 0 or (start is not None and start < 0):
+            raise ValueError(f"pad is {pad} and start is {start}; the model reads both, so neither can be negative")
+        for index, sentence in enumerate(sentences):
+            if sentence.ndim != 1:
+                raise ValueError(f"sentence {index} has shape {tuple(sentence.shape)}; one axis is expected: (length,)")
+            if not len(sentence):
+                raise ValueError(f"sentence {index} is empty; leave it out, or end it with the end symbol")
+            if len(sentence) == 1 and start is None:
+                raise ValueError(
+                    f"sentence {index} is the one symbol {int(sentence)}, and nothing stands before it to predict it "
+                    "from; give a start, or leave the sentence out"
+                )
+        self.batch, self.pad = batch, pad
+        before = [] if start is None else [sentences[0].new_tensor([start])]
+        self._rows = [torch.cat([*before, sentence]) for sentence in sentences]
+        self._lengths = torch.tensor([len(row) - 1 for row in self._rows])  # targets a sentence, (sentences,)
+
+    def __len__(self) -> int:
+        """Return the number of batches in an epoch."""
+        return math.ceil(len(self._rows) / self.batch)
+
+    @property
+    def padding(self) -> float:
+        """The share of pads among all targets of an epoch, the same in each."""
+        batches = self._lengths.sort().values.split(self.batch)
+        return 1 - int(self._lengths.sum()) / sum(len(lengths) * int(lengths[-1]) for lengths in batches)
+
+    def epoch(self, seed: int) -> Iterator[Batch]:
+        """Yield every sentence once, in `len(self)` batches.
+
+        Args:
+            seed: decides the order of the batches, and which of the sentences of equal length are together. The same
+                seed gives the same batches.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        shuffled = torch.randperm(len(self._rows), generator=generator)
+        by_length = shuffled[self._lengths[shuffled].argsort(stable=True)]
+        batches = by_length.split(self.batch)
+        for index in torch.randperm(len(batches), generator=generator).tolist():
+            yield self._padded([self._rows[row] for row in batches[index].tolist()])
+
+    def _padded(self, rows: list[torch.Tensor]) -> Batch:
+        """Return these rows as one batch."""
+        inputs = pad_sequence([row[:-1] for row in rows], batch_first=True, padding_value=self.pad)  # (batch, time)
+        targets = pad_sequence([row[1:] for row in rows], batch_first=True, padding_value=self.pad)
+        lengths = torch.tensor([len(row) - 1 for row in rows], device=inputs.device)
+        mask = torch.arange(inputs.shape[1], device=inputs.device) < lengths[:, None]
+        return Batch(inputs, targets, mask, lengths)

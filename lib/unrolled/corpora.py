@@ -1,8 +1,8 @@
-"""Fetch real corpora by name, each pinned by its hash and split once and for all.
+"""Fetch real corpora by name, each file pinned by its hash, each corpus split once and for all.
 
-A file comes from the cache, or from the folder that ``UNROLLED_MIRROR`` names, or from its address; wherever it
-comes from, its SHA-256 must be the one in the table. The cache is the folder that ``UNROLLED_CACHE`` names, or
-``unrolled`` in the user's cache folder.
+A file comes from the folder that ``UNROLLED_MIRROR`` names; without one, from the cache, into which it is downloaded
+first where it is missing or damaged. Wherever it comes from, its hash must be the one in the table. The cache is the
+folder that ``UNROLLED_CACHE`` names, or ``unrolled`` in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -10,50 +10,12 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import random
+import re
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a corpus is and what must be there.
-
-    Attributes:
-        file: its path below the mirror or the cache.
-        bytes: its size.
-        sha256: the SHA-256 of its bytes, in hexadecimal digits.
-        url: its address; it names a commit, so that what is there does not change.
-        licence: what may be done with it.
-        about: what it is, in a line.
-    """
-
-    file: str
-    bytes: int
-    sha256: str
-    url: str
-    licence: str
-    about: str
-
-
-RAW = "https://raw.githubusercontent.com"
-SOURCES = {
-    "tiny-shakespeare": Source(
-        file="tinyshakespeare/input.txt",
-        bytes=1_115_394,
-        sha256="86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
-        url=f"{RAW}/karpathy/char-rnn/6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e/data/tinyshakespeare/input.txt",
-        licence="public domain",
-        about="scenes from Shakespeare's plays",
-    ),
-    "tinystories-sample": Source(
-        file="tinystories-sample/tinystories-train-head.txt",
-        bytes=944_426,
-        sha256="c56cfd24fb1c542b141a396184b822a4db3672abdb4c49c6aa843171c5e822a5",
-        url=f"{RAW}/s-ajaykumar/smallGPT/b8b899265a5574abd2c19d8857039309184a357c/data/tiny_stories.txt",
-        licence="CDLA-Sharing-1.0",
-        about="the head of TinyStories, short stories written by a language model for small ones",
-    ),
-}
 
 
 class CorpusError(RuntimeError):
@@ -61,32 +23,216 @@ class CorpusError(RuntimeError):
 
 
 @dataclass(frozen=True)
+class File:
+    """One published file and what must be in it.
+
+    Attributes:
+        path: its path below the mirror or the cache.
+        bytes: its size.
+        digest: the hash of its bytes, in hexadecimal digits.
+        url: its address, where what is there does not change; empty for a stand-in.
+        encoding: how its bytes become text. Line ends stay as they are.
+        check: what `digest` is, "SHA-256" or "git blob id".
+        stand_in: a file that a mirror or a cache may hold in its place.
+        note: which of the two it is, where there is a stand-in.
+    """
+
+    path: str
+    bytes: int
+    digest: str
+    url: str
+    encoding: str = "utf-8"
+    check: str = "SHA-256"
+    stand_in: File | None = None
+    note: str = ""
+
+
+Split = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A row of the table: what a corpus is, where it is and how it is split.
+
+    Attributes:
+        about: what it is, in a line.
+        licence: what may be done with it.
+        files: in the order in which `split` takes them.
+        split: maps the files' texts by path to training, validation and test text; raises CorpusError.
+        rule: what `split` does, in a few words.
+    """
+
+    about: str
+    licence: str
+    files: tuple[File, ...]
+    split: Callable[[dict[str, str]], Split]
+    rule: str
+
+    @property
+    def bytes(self) -> int:
+        """The size of its files together."""
+        return sum(file.bytes for file in self.files)
+
+
+def _ninety(texts: dict[str, str]) -> Split:
+    """Split the one text: the first 90 % of its characters, rounded down, and the rest. There is no test text."""
+    (text,) = texts.values()
+    cut = len(text) * 9 // 10
+    return text[:cut], text[cut:], ""
+
+
+def _own(texts: dict[str, str]) -> Split:
+    """Keep the three files that were published as training, validation and test text."""
+    train, validation, test = texts.values()
+    return train, validation, test
+
+
+def _names(texts: dict[str, str]) -> Split:
+    r"""Split names, one a line, as makemore's lectures do: shuffled with seed 42, then 80 %, 10 % and 10 % of them.
+
+    Each name ends with "\n", so a part has as many characters as the lectures have examples. Names occur more than
+    once: some of those to validate and to test on are also among those to train on.
+    """
+    (text,) = texts.values()
+    listed = text.splitlines()
+    random.Random(42).shuffle(listed)
+    first, second = int(0.8 * len(listed)), int(0.9 * len(listed))
+    train, validation, test = listed[:first], listed[first:second], listed[second:]
+    return "\n".join(train) + "\n", "\n".join(validation) + "\n", "\n".join(test) + "\n"
+
+
+HEADER = re.compile(
+    r"^(?:\*\*\* START OF THIS PROJECT GUTENBERG EBOOK .+ \*\*\*|\*END THE SMALL PRINT! .+\*END\*)\n+"
+    r"(?:Produced|This etext was prepared) by .+\n(?:.+\n)*",
+    re.MULTILINE,
+)
+FOOTER = re.compile(
+    r"^(?:Transcriber's Note\n(?:.*\n)*?)?End of [Tt]he Project Gutenberg E(?:Book|text) of .+$", re.MULTILINE
+)
+
+
+def _books(texts: dict[str, str]) -> Split:
+    r"""Strip Project Gutenberg's frame from books, join them with one blank line, and split as `_ninety` does.
+
+    Line ends become "\n". A book's header ends with the line that starts the text, or that ends the small print, and
+    the paragraph after it, which credits the transcribers. Its footer begins with the line "End of the Project
+    Gutenberg EBook of …", or with the transcriber's note before it. Each must be there exactly once. Blank lines at
+    both ends go. All that stands between is kept: title page, preface, footnotes, captions and `_italics_` too.
+
+    Raises:
+        CorpusError: a file has no such header or footer, or more than one.
+    """
+    books = []
+    for path, raw in texts.items():
+        text = raw.replace("\r\n", "\n")
+        headers, footers = list(HEADER.finditer(text)), list(FOOTER.finditer(text))
+        if len(headers) != 1 or len(footers) != 1 or footers[0].start() < headers[0].end():
+            raise CorpusError(
+                f"{path} is framed in another way: it has {len(headers)} Project Gutenberg headers and {len(footers)} "
+                "footers that the rule knows, not one of each in this order; put the file of the table there, "
+                "or teach the rule in unrolled/corpora.py this file's lines"
+            )
+        books.append(text[headers[0].end() : footers[0].start()].strip("\n") + "\n")
+    return _ninety({"": "\n".join(books)})
+
+
+RAW = "https://raw.githubusercontent.com"
+WIKITEXT = f"{RAW}/pytorch/examples/77f55b912142e11fcfdf5b530231fb9c52f181e8/word_language_model/data/wikitext-2"
+HEAD = "first 90 %, last 10 %"
+# fmt: off
+BOOKS = [  # by year, 1889 to 1910: colour, Project Gutenberg's file, bytes, encoding, commit, SHA-256
+    ("Blue", "503-0", 774_841, "utf-8-sig", "4d594f378f0dcaa61acc1791fafc6e6b0053ea41",
+     "1dc3c13543d1a3b7baaa76f84dd45f444652cad9ea434c4849c32b66f073a29b"),
+    ("Red", "540-0", 697_142, "utf-8-sig", "d18e647375b7ea35355d72a032ea925b32b77e47",
+     "8cd1a7810549f0d835068c889cf1a3d30ffd14391342c6054f712f02290415dd"),
+    ("Green", "7277-0", 676_341, "utf-8-sig", "1177d3ea0e15d8792db31d20d817e182423ee098",
+     "f8820efcd3d5ddc527c4a67d48890d501fd27e873505c2b780e09df6338555fa"),
+    ("Yellow", "640", 615_958, "ascii", "9bf7714268e5d590d187e52b766ddec1a1ba1936",
+     "e8ee7f5149f5a4e2b241477f58e7d51f5934180324ec5676821ad589362f6ad8"),
+    ("Pink", "5615-0", 549_963, "utf-8-sig", "a718502a8b3fee1546f79c7d2a37c332c5a0a849",
+     "7ddf4492bc8c85e9905778507200a39d90440fa1e35a5d684433a0757f581fd8"),
+    ("Grey", "6746-0", 552_892, "utf-8-sig", "d75f3b67d95c26d0cde396bbaa7464cd1539e5de",
+     "afc0d6cec507ca6b8106fd1109390c88e7989a199fa650229a51f7edec7ce747"),
+    ("Violet", "641-0", 572_884, "utf-8-sig", "7b50a1ff03d5f53aeca921214ffc49aa86f46a57",
+     "64d94d6cce1b31d436a5e7279499d34c5929e84147d310834e2a06852108a284"),
+    ("Crimson", "2435-0", 545_147, "utf-8-sig", "618e9523c383a74e98c6f2689977805040c6bdcc",
+     "1735d559df861fd499298e6f360909037703259ebe37d2ada27545f24213ceb2"),
+    ("Brown", "3282-0", 546_673, "utf-8-sig", "5425572193b88ef56c5ce5606c1e026849d2115a",
+     "070ec704aa27581f14d475b15a40ee3f2e3ff702ec43aefca6b81134426f218b"),
+    ("Orange", "3027-0", 551_992, "utf-8-sig", "8bd06a349284a292eece65bf73b4e0df736e8d58",
+     "ccdb6c4fe1ff160c3614403683df684546bd785f5bbe6e9a4925ad36a38cc1a2"),
+    ("Olive", "27826-8", 533_318, "iso-8859-1", "273db9b9f04fa417e62f24617b9ef848e9ca2335",
+     "bebe17674b1bac4b96ebd44303bb26a4624634777226c1693f8e64c339ce6f58"),
+    ("Lilac", "3454-0", 557_962, "utf-8-sig", "42d696e1138c9c97ba3dc020120a0bc4f65730b7",
+     "daf164a2ee74a6a8209fc5e90a729c005bca9a02a618ba7b1a1d39b95ba776f2"),
+]
+SOURCES = {
+    "tiny-shakespeare": Source("scenes from Shakespeare's plays", "public domain", (
+        File("tinyshakespeare/input.txt", 1_115_394,
+             "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+             f"{RAW}/karpathy/char-rnn/6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e/data/tinyshakespeare/input.txt"),
+    ), _ninety, HEAD),
+    "tinystories-sample": Source(
+        "the head of TinyStories, short stories written by a language model for small ones", "CDLA-Sharing-1.0", (
+        File("tinystories-sample/tinystories-train-head.txt", 944_426,
+             "c56cfd24fb1c542b141a396184b822a4db3672abdb4c49c6aa843171c5e822a5",
+             f"{RAW}/s-ajaykumar/smallGPT/b8b899265a5574abd2c19d8857039309184a357c/data/tiny_stories.txt"),
+    ), _ninety, HEAD),
+    "time-machine": Source(
+        "The Time Machine by H. G. Wells, the file that Dive into Deep Learning uses", "public domain", (
+        File("timemachine/timemachine.txt", 178_979,
+             "8424dbd9532ac81f7e5f0b6add90e6952baea29158309d7d1bf3884f4e12c516",
+             "https://d2l-data.s3-accelerate.amazonaws.com/timemachine.txt"),
+    ), _ninety, HEAD),
+    "fairy-books": Source(
+        "Andrew Lang's twelve Fairy Books, in the order of publication", "public domain in the USA", tuple(
+        File(f"lang-fairy-books/The-{colour}-Fairy-Book_{file}.txt", size, digest,
+             f"{RAW}/GITenberg/The-{colour}-Fairy-Book_{file.split('-')[0]}/{commit}/{file}.txt", encoding)
+        for colour, file, size, encoding, commit, digest in BOOKS
+    ), _books, HEAD),
+    "wikitext-2": Source(
+        "articles of Wikipedia as words between spaces, the rare ones <unk>", "CC BY-SA 3.0 and GFDL", (
+        File("wikitext-2/train.txt", 10_797_148,
+             "2d84b35af79e411d73ea7cae83c73964c6ac83b4",
+             f"{WIKITEXT}/train.txt", check="git blob id", note="the public file", stand_in=File(
+                 "wikitext-2/train.shuffled-articles.txt", 10_797_148,
+                 "728c77e87e176af4730f9a80fc6008bcaff421a7202c1c048877c0eec3685f89",
+                 url="", note="the same articles in another order")),
+        File("wikitext-2/valid.txt", 1_121_681,
+             "f0737ed31fc1329026e95cb8b98e19c2a182c39c240ab909dc31abf2f8af58e8",
+             f"{WIKITEXT}/valid.txt"),
+        File("wikitext-2/test.txt", 1_256_449,
+             "d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
+             f"{WIKITEXT}/test.txt"),
+    ), _own, "its own"),
+    "names": Source("32,033 given names, one a line", "public domain", (
+        File("names/names.txt", 228_145,
+             "0a30b5557f192f32ab962680889aac5f6fda0f4cecf40a6d0b5694f58ea8cc4d",
+             f"{RAW}/karpathy/makemore/988aa59e4d8fefa526d06f3b453ad116258398d4/names.txt"),
+    ), _names, "shuffled: 80 %, 10 %, 10 %"),
+}
+# fmt: on
+
+
+@dataclass(frozen=True)
 class Corpus:
-    """A text with its origin and its split: the first 90 % of its characters to train on, the rest to validate.
+    """A text in its parts, and where they came from.
 
     Attributes:
         name: as `names` lists it.
-        text: all of it.
+        train: the text to train on.
+        validation: the text to choose by.
+        test: the text to report on, once; empty where the split has only two parts.
         licence: what may be done with it.
-        url: where it was published.
-        sha256: of its bytes as UTF-8.
+        files: those that were read. Where a file has a stand-in, this is the one of the two that is in use.
     """
 
     name: str
-    text: str
+    train: str
+    validation: str
+    test: str
     licence: str
-    url: str
-    sha256: str
-
-    @property
-    def train(self) -> str:
-        """The first 90 % of the characters, rounded down."""
-        return self.text[: len(self.text) * 9 // 10]
-
-    @property
-    def validation(self) -> str:
-        """The rest."""
-        return self.text[len(self.text) * 9 // 10 :]
+    files: tuple[File, ...]
 
 
 def names() -> list[str]:
@@ -112,12 +258,40 @@ def load(name: str) -> Corpus:
 
     Raises:
         ValueError: no corpus has that name; the message suggests the nearest.
-        CorpusError: the file is not to be had, or what is to be had is not the file of the table.
+        CorpusError: a file is not to be had, or what is to be had is not the file of the table.
     """
     source = _source(name)
-    mirror = os.environ.get("UNROLLED_MIRROR")
-    content = _from_mirror(name, source, Path(mirror)) if mirror else _from_cache(name, source)
-    return Corpus(name, content.decode("utf-8"), source.licence, source.url, source.sha256)
+    fetch = _from_mirror if os.environ.get("UNROLLED_MIRROR") else _from_cache
+    found = [fetch(name, file, folder()) for file in source.files]
+    texts = {file.path: content.decode(file.encoding) for file, content in found}
+    return Corpus(name, *source.split(texts), source.licence, tuple(file for file, _ in found))
+
+
+def state(name: str) -> str:
+    """Return whether a corpus is here: "mirrored", "cached", "damaged" (a file is wrong) or "not here".
+
+    Raises:
+        ValueError: no corpus has that name.
+    """
+    try:
+        held = [_held(file, folder()) for file in _source(name).files]
+    except OSError:
+        return "damaged"
+    if any(found and _fault(*found) for found in held):
+        return "damaged"
+    if None in held:
+        return "not here"
+    return "mirrored" if os.environ.get("UNROLLED_MIRROR") else "cached"
+
+
+def folder() -> Path:
+    """Return the folder that corpora are read from: the mirror if ``UNROLLED_MIRROR`` names one, else the cache."""
+    named = os.environ.get("UNROLLED_MIRROR") or os.environ.get("UNROLLED_CACHE")
+    if named:
+        return Path(named)
+    import pooch  # here, since only a corpus needs it and importing it takes a moment
+
+    return Path(pooch.os_cache("unrolled"))
 
 
 def _source(name: str) -> Source:
@@ -129,45 +303,74 @@ def _source(name: str) -> Source:
     return SOURCES[name]
 
 
-def _from_mirror(name: str, source: Source, mirror: Path) -> bytes:
-    """Return the file's bytes from a folder that holds it already."""
-    path = mirror / source.file
-    remedy = "put the right file there, or unset UNROLLED_MIRROR to download it"
+def _held(file: File, folder: Path) -> tuple[File, bytes] | None:
+    """Return what a folder holds, the file or else its stand-in, with the bytes unverified; None if it has neither."""
+    for choice in filter(None, (file, file.stand_in)):
+        try:
+            return choice, (folder / choice.path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+    return None
+
+
+def _fault(file: File, content: bytes) -> str:
+    """Return what is wrong with a file's bytes, or nothing."""
+    if file.check == "git blob id":
+        found = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    else:
+        found = hashlib.sha256(content).hexdigest()
+    if found == file.digest:
+        return ""
+    return f"it has {len(content):,} bytes and {file.check} {found[:12]}…, not {file.bytes:,} and {file.digest[:12]}…"
+
+
+def _from_mirror(name: str, file: File, mirror: Path) -> tuple[File, bytes]:
+    """Return the file or its stand-in with its bytes, from a folder that holds it already."""
+    path, remedy = mirror / file.path, "put the right file there, or unset UNROLLED_MIRROR to download it"
     try:
-        content = path.read_bytes()
+        held = _held(file, mirror)
     except OSError as error:
-        raise CorpusError(f"{name}: cannot read {path}: {error.strerror}; {remedy}") from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != source.sha256:
-        raise CorpusError(
-            f"{name}: {path} is another file: it has {len(content):,} bytes and SHA-256 {found[:12]}…, "
-            f"not {source.bytes:,} and {source.sha256[:12]}…; {remedy}"
-        )
-    return content
+        raise CorpusError(f"{name}: cannot read {error.filename}: {error.strerror}; {remedy}") from error
+    if not held:
+        instead = f" or {Path(file.stand_in.path).name}" if file.stand_in else ""
+        raise CorpusError(f"{name}: cannot read {path}{instead}: No such file; {remedy}")
+    if fault := _fault(*held):
+        raise CorpusError(f"{name}: {mirror / held[0].path} is another file: {fault}; {remedy}")
+    return held
 
 
-def _from_cache(name: str, source: Source) -> bytes:
-    """Return the file's bytes from the cache; download it first where it is missing or damaged there."""
-    import pooch  # here, since only a corpus needs it and importing it takes a moment
-    from requests.exceptions import RequestException
+def _from_cache(name: str, file: File, cache: Path) -> tuple[File, bytes]:
+    """Return the file with its bytes from the cache; download it first where it is missing or damaged there.
 
-    cache = Path(os.environ.get("UNROLLED_CACHE") or pooch.os_cache("unrolled"))
-    path = cache / source.file
+    A download goes into a folder of its own beside its place, and moves there in one step once it is verified.
+    """
+    path, mirrored = cache / file.path, f"set UNROLLED_MIRROR to a folder that holds {file.path}"
     try:
-        pooch.retrieve(source.url, source.sha256, path.name, path.parent, progressbar=True)
-        return path.read_bytes()
-    except RequestException as error:
-        raise CorpusError(
-            f"{name}: cannot download {source.url} ({error}); try again with a network, "
-            f"or set UNROLLED_MIRROR to a folder that holds {source.file}"
-        ) from error
-    except ValueError as error:
-        raise CorpusError(
-            f"{name}: what {source.url} sent is another file, or was cut short: its SHA-256 is not "
-            f"{source.sha256[:12]}… of {source.bytes:,} bytes; nothing was kept; try again, "
-            f"or set UNROLLED_MIRROR to a folder that holds {source.file}"
-        ) from error
+        held = _held(file, cache)
+        if held and not _fault(*held):
+            return held
+        from pooch import HTTPDownloader
+        from requests.exceptions import RequestException
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".download-", dir=path.parent) as apart:
+            part = Path(apart, path.name)
+            try:
+                HTTPDownloader(progressbar=True)(file.url, str(part), None)
+            except RequestException as error:
+                raise CorpusError(
+                    f"{name}: cannot download {file.url} ({error}); try again with a network, or {mirrored}"
+                ) from error
+            content = part.read_bytes()
+            if fault := _fault(file, content):
+                raise CorpusError(
+                    f"{name}: what {file.url} sent is another file, or was cut short: {fault}; nothing was kept; "
+                    f"try again, or {mirrored}"
+                )
+            part.replace(path)
+        return file, content
     except OSError as error:
         raise CorpusError(
-            f"{name}: cannot keep {path}: {error}; set UNROLLED_CACHE to a folder that can be written"
+            f"{name}: cannot keep {path}: {error}; make room there, "
+            "or set UNROLLED_CACHE to a folder that can be written"
         ) from error

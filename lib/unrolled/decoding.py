@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import torch
 
-from unrolled.models import LanguageModel
-from unrolled.vocabulary import Vocabulary
+from unrolled.vocabulary import Vocabulary, WordVocabulary
+
+
+class Model(Protocol):
+    """What can write: anything that maps rows of text and a state to logits and the next state."""
+
+    def __call__(self, tokens: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
+        """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state."""
 
 
 @torch.no_grad()
 def sample(
-    model: LanguageModel,
-    vocabulary: Vocabulary,
+    model: Model,
+    vocabulary: Vocabulary | WordVocabulary,
     *,
-    prompt: str,
+    prompt: str | list[str],
     length: int,
     temperature: float = 1.0,
     seed: int = 0,
-) -> str:
+) -> str | list[str]:
     """Return the prompt and `length` symbols more, each drawn from the model's own prediction.
 
     The state is carried: every symbol is read once.
 
     Args:
-        model: the model that writes.
+        model: the model that writes: an n-gram, a window network, a recurrent network.
         vocabulary: the symbols it was trained on.
-        prompt: what has been written so far, at least one symbol.
+        prompt: what has been written so far, at least one symbol: a text, or a list of words.
         length: how many symbols to add.
         temperature: the logits are divided by it: below 1 bolder, above 1 wilder.
         seed: same seed, same text, on the same machine.
@@ -36,12 +44,12 @@ def sample(
     if temperature <= 0:
         raise ValueError(f"temperature is {temperature}; it must be above 0")
     generator = torch.Generator().manual_seed(seed)
-    tokens = vocabulary.encode(prompt).to(model.device).view(1, -1)
+    tokens = vocabulary.encode(prompt).view(1, -1)
     written, state = [], None
     for _ in range(length):
         logits, state = model(tokens, state)
         chances = torch.softmax(logits[0, -1].double().cpu() / temperature, dim=0)  # (vocab_size,)
         number = int(torch.multinomial(chances, 1, generator=generator))
         written.append(number)
-        tokens = torch.tensor([[number]], device=model.device)
+        tokens = torch.tensor([[number]])
     return prompt + vocabulary.decode(written)

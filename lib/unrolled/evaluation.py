@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
 
-from unrolled.models import LanguageModel
+
+class Model(Protocol):
+    """What can be scored: anything that prices the symbols of rows of text and says in what state it ends."""
+
+    def costs(self, inputs: torch.Tensor, targets: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
+        """Return −ln p(target | inputs up to its place), (batch, time), and the last state."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,25 @@ class Score:
         """The cross-entropy in bits: bits per character where the symbols are characters."""
         return self.nats_per_symbol / math.log(2)
 
+    def per(self, units: int) -> Score:
+        """Return the same cost, shared among other units of the same text (:eq:`eq-units`).
 
-@torch.no_grad()
+        A model of characters paid for all of a text's characters, so it paid for the text's words:
+        ``score.per(len(words)).perplexity`` is its perplexity per word.
+
+        Args:
+            units: how many of them the scored text has.
+
+        Raises:
+            ValueError: there is not even one.
+        """
+        if units < 1:
+            raise ValueError(f"units is {units}; the text must have at least one")
+        return Score(self.nats, units)
+
+
 def token_nats(
-    model: LanguageModel,
+    model: Model,
     tokens: torch.Tensor,
     *,
     start: int | None = None,
@@ -59,12 +79,12 @@ def token_nats(
     """Return what each symbol cost the model: −ln p(symbol | its past), in order.
 
     Args:
-        model: the model; it is put in evaluation mode for the duration.
+        model: an n-gram, a window network, a recurrent network: whatever has `Model`'s method.
         tokens: symbol numbers, (length,).
         start: the symbol that stands before the text. Without it the first symbol has no past at all and is
             not scored.
-        window: forget the state after every so many symbols (how a model does that never carried one);
-            None carries it throughout.
+        window: forget all that was read after every so many symbols (how a model does that never carried a
+            state); None carries it throughout.
         streams: parallel streams, where the state is carried.
         instead: other symbols to score, (length,): what would each have cost after the same past?
 
@@ -91,22 +111,15 @@ def token_nats(
     padding = tokens.new_zeros(rows * length - scored)  # only fills the last row; its cost is cut off below
     inputs = torch.cat([tokens[:-1], padding]).view(rows, length)
     targets = torch.cat([instead[1:], padding]).view(rows, length)
-    was_training = model.training
-    model.eval()
     nats = torch.empty(rows, length, dtype=torch.float64)
     for some in torch.arange(rows).split(256):
         state = None
         for here in torch.arange(length).split(128):
-            window_inputs = inputs[some][:, here].to(model.device)
-            window_targets = targets[some][:, here].to(model.device)
-            logits, state = model(window_inputs, state)
-            costs = cross_entropy(logits.flatten(0, 1), window_targets.flatten(), reduction="none")
-            nats[some[:, None], here] = costs.view(len(some), len(here)).double().cpu()
-    model.train(was_training)
+            nats[some[:, None], here], state = model.costs(inputs[some][:, here], targets[some][:, here], state)
     return nats.flatten()[:scored].numpy()
 
 
-def evaluate(model: LanguageModel, tokens: torch.Tensor, **how) -> Score:
+def evaluate(model: Model, tokens: torch.Tensor, **how) -> Score:
     """Return the model's score on a text by the protocol above; the keywords are `token_nats`'s."""
     nats = token_nats(model, tokens, **how)
     return Score(float(nats.sum()), len(nats))

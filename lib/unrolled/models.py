@@ -4,8 +4,39 @@ from __future__ import annotations
 
 import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 
 from unrolled import cells
+from unrolled.counts import NONE
+
+
+class NeuralModel(nn.Module):
+    """What the neural models share: each maps ``(tokens, state)`` to logits and a state, and prices given symbols."""
+
+    @property
+    def device(self) -> torch.device:
+        """The device that the weights are on."""
+        return next(self.parameters()).device
+
+    @torch.no_grad()
+    def costs(
+        self, inputs: torch.Tensor, targets: torch.Tensor, state: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return −ln p(target | inputs up to its place), float64 on the CPU, (batch, time), and the last state.
+
+        The model is in evaluation mode for the duration.
+
+        Args:
+            inputs: symbol numbers, (batch, time).
+            targets: the symbols to price, (batch, time).
+            state: the state before the first input; the initial one where None.
+        """
+        was_training = self.training
+        self.eval()
+        logits, state = self(inputs, state)
+        self.train(was_training)
+        # (batch, time, vocab) → (batch, vocab, time), where PyTorch wants the classes
+        return cross_entropy(logits.mT, targets.to(logits.device), reduction="none").double().cpu(), state
 
 
 class OurRNN(nn.Module):
@@ -37,7 +68,7 @@ class TorchRNN(nn.Module):
 CORES = {"rnn": OurRNN, "torch-rnn": TorchRNN}
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(NeuralModel):
     """Predict the next symbol from all symbols so far: embedding → recurrent core → logits.
 
         x_t = E[w_t]                           (:eq:`eq-embedding`)
@@ -73,11 +104,6 @@ class LanguageModel(nn.Module):
         self.output = nn.Linear(hidden_size, vocab_size)  # W_hy, b_y
         self.h_0 = nn.Parameter(torch.zeros(hidden_size), requires_grad=learn_initial_state)
 
-    @property
-    def device(self) -> torch.device:
-        """The device that the weights are on."""
-        return self.h_0.device
-
     def initial_state(self, batch: int) -> torch.Tensor:
         """Return the state before the first symbol, (batch, hidden_size)."""
         return self.h_0.expand(batch, -1)
@@ -98,7 +124,7 @@ class LanguageModel(nn.Module):
             raise ValueError(f"tokens have shape {tuple(tokens.shape)}; two axes are expected: (batch, time)")
         if state is None:
             state = self.initial_state(tokens.shape[0])
-        return self.core(self.embedding(tokens), state)
+        return self.core(self.embedding(tokens.to(self.device)), state)
 
     def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
@@ -107,3 +133,85 @@ class LanguageModel(nn.Module):
         """
         states, state = self.hidden_states(tokens, state)
         return self.output(states), state
+
+
+class FixedWindowLM(NeuralModel):
+    """Predict the next symbol from the last few through ordinary layers (:eq:`eq-window`; Bengio et al. 2003).
+
+        x = [E[w_{t−n+1}], …, E[w_t]]                the vectors of the last n symbols, end to end
+        a = tanh(norm(W x + b)), once for each hidden layer
+        logits_t = W_y a + b_y
+
+    The state is the last n − 1 symbols, so that a text can be read in pieces. A symbol before the beginning has the
+    vector zero.
+
+    Args:
+        vocab_size: V, the number of symbols.
+        window: n, how many symbols it sees.
+        embedding_size: the length of a symbol's vector.
+        hidden_size: the units of each hidden layer.
+        hidden_layers: how many there are.
+        initialisation: how the layers' weights begin: ``"xavier"`` (Glorot & Bengio 2010: the variance is
+            2 / (inputs + outputs), the biases are zero), ``"default"`` (PyTorch's own: uniform, the variance is
+            1 / (3 inputs)) or ``"normal"`` (variance 1, however many inputs there are).
+        layer_norm: whether each hidden layer is normalised before its tanh, without weights of its own.
+
+    Raises:
+        ValueError: an unknown initialisation, or a size below 1.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        *,
+        window: int = 8,
+        embedding_size: int = 32,
+        hidden_size: int = 256,
+        hidden_layers: int = 4,
+        initialisation: str = "xavier",
+        layer_norm: bool = True,
+    ):
+        super().__init__()
+        if initialisation not in ("xavier", "default", "normal"):
+            raise ValueError(f"initialisation is {initialisation!r}; it can be 'xavier', 'default' or 'normal'")
+        if min(window, hidden_layers) < 1:
+            raise ValueError(f"window is {window} and hidden_layers is {hidden_layers}; both must be 1 or more")
+        self.vocab_size, self.window = vocab_size, window
+        self.embedding = nn.Embedding(vocab_size, embedding_size)
+        layers, inputs = [], window * embedding_size
+        for _ in range(hidden_layers):
+            layers.append(nn.Linear(inputs, hidden_size))
+            if layer_norm:
+                layers.append(nn.LayerNorm(hidden_size, elementwise_affine=False))
+            layers.append(nn.Tanh())
+            inputs = hidden_size
+        self.layers = nn.Sequential(*layers, nn.Linear(hidden_size, vocab_size))
+        for layer in self.layers:
+            if isinstance(layer, nn.Linear) and initialisation == "xavier":
+                nn.init.xavier_uniform_(layer.weight)
+                nn.init.zeros_(layer.bias)
+            elif isinstance(layer, nn.Linear) and initialisation == "normal":
+                nn.init.normal_(layer.weight)
+                nn.init.zeros_(layer.bias)
+
+    def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
+
+        Args:
+            tokens: symbol numbers, (batch, time).
+            state: the symbols before them, (batch, window − 1), `NONE` where there were none; None: none at all.
+
+        Raises:
+            ValueError: tokens without two axes, or a state that does not fit.
+        """
+        if tokens.ndim != 2:
+            raise ValueError(f"tokens have shape {tuple(tokens.shape)}; two axes are expected: (batch, time)")
+        batch, past = tokens.shape[0], self.window - 1
+        if state is None:
+            state = tokens.new_full((batch, past), NONE)
+        if state.shape != (batch, past):
+            raise ValueError(f"state has shape {tuple(state.shape)}; {(batch, past)} is expected: (batch, window − 1)")
+        read = torch.cat([state.to(self.device), tokens.to(self.device)], dim=1)  # (batch, past + time)
+        vectors = self.embedding(read.clamp(min=0)) * (read != NONE)[..., None]
+        windows = vectors.unfold(1, self.window, 1).mT  # (batch, time, window, embedding_size)
+        return self.layers(windows.flatten(2)), read[:, tokens.shape[1] :]
