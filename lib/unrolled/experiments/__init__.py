@@ -1,0 +1,101 @@
+"""The named experiments: what only hours or a GPU can measure, so that a page can show it from a record.
+
+``python -m unrolled run NAME --record`` runs one and keeps its record; `recorded` is how a chapter asks for it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import time
+from pathlib import Path
+
+from unrolled import records, settings
+from unrolled.experiments import counting, recurrent, windows
+from unrolled.experiments.base import Experiment, texts
+
+EXPERIMENTS = {one.name: one for module in (counting, windows, recurrent) for one in module.EXPERIMENTS}
+
+
+def find(name: str) -> Experiment:
+    """Return the experiment of that name.
+
+    Raises:
+        ValueError: there is none; the message suggests the nearest.
+    """
+    if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(name, EXPERIMENTS, n=1, cutoff=0.3)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(EXPERIMENTS)}"
+        raise ValueError(f"there is no experiment {name!r}; {hint}")
+    return EXPERIMENTS[name]
+
+
+def run(name: str, seeds: int = 3, folder: Path | str = "runs") -> records.Record:
+    """Run an experiment in the profile in force and return its record.
+
+    Each seed's metrics and the checkpoints of its trainings are kept under `folder`; a run that was killed goes on
+    from there when the same call is made again.
+
+    Args:
+        name: the experiment's name.
+        seeds: how many seeds, 0 … seeds − 1; where nothing is random, one is enough.
+        folder: where to work.
+
+    Raises:
+        ValueError: no such experiment, or fewer than one seed.
+    """
+    experiment, profile = find(name), settings.profile()
+    if seeds < 1:
+        raise ValueError(f"seeds is {seeds}; it must be 1 or more")
+    config = experiment.configs[profile]
+    config_hash = records.digest(config)
+    data_hash = _data_hash(config)
+    seeds = seeds if experiment.seeded else 1
+    folder = Path(folder) / f"{name}-{profile}-{config_hash}{data_hash}"
+    measured = []
+    for seed in range(seeds):
+        done = folder / f"seed-{seed}.json"
+        if not done.exists():
+            circumstances = records.circumstances(settings.device())
+            started = time.perf_counter()
+            metrics = experiment.measure(config, seed, folder / f"seed-{seed}")
+            seconds = round(time.perf_counter() - started, 1)
+            done.parent.mkdir(parents=True, exist_ok=True)
+            part = done.with_suffix(".part")
+            part.write_text(json.dumps({"metrics": metrics, "seconds": seconds, "circumstances": circumstances}))
+            os.replace(part, done)
+        measured.append(json.loads(done.read_text()))
+    return records.Record(
+        name=name,
+        profile=profile,
+        config=config,
+        config_hash=config_hash,
+        data_hash=data_hash,
+        seeds=list(range(seeds)),
+        metrics=[one["metrics"] for one in measured],
+        seconds=[one["seconds"] for one in measured],
+        circumstances=[one["circumstances"] for one in measured],
+    )
+
+
+def _data_hash(config: dict) -> str:
+    """Return the digest of all the text that an experiment reads; nothing where it reads none."""
+    names = config.get("corpora", [config["corpus"]] if "corpus" in config else [])
+    return records.digest("".join("".join(texts(config | {"corpus": name})) for name in names)) if names else ""
+
+
+def recorded(name: str) -> records.Record:
+    """Return the record of an experiment, having checked that the experiment is still the one that was run.
+
+    Raises:
+        ValueError: there is no experiment of that name any more.
+        records.RecordError: there is no record, or it was made with another configuration.
+    """
+    experiment, record = find(name), records.load(name)
+    if record.config_hash != records.digest(experiment.configs.get(record.profile)):
+        raise records.RecordError(
+            f"the record of {name!r} was made with another configuration than the one it has now; "
+            f"measure it again with: python -m unrolled run {name} --profile {record.profile} --record"
+        )
+    return record

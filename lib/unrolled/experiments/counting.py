@@ -1,0 +1,181 @@
+"""The experiments of chapter 1 that count: n-grams on every corpus, and on more and more text."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from unrolled import corpora, decoding, stories
+from unrolled.counts import Counts
+from unrolled.evaluation import evaluate
+from unrolled.experiments.base import Experiment, texts
+from unrolled.ngram import AddK, KneserNey, ModifiedKneserNey
+from unrolled.vocabulary import Vocabulary, WordVocabulary, split_words
+
+SMOOTHINGS = {
+    "add-k": lambda counts, order: AddK(counts, order, k=0.1),
+    "kneser-ney": KneserNey,
+    "modified": ModifiedKneserNey,
+}
+
+
+def measure_characters(config: dict, seed: int, folder: Path) -> dict:
+    """Score n-grams of characters on each corpus, and what general compressors pay for the same held-out text."""
+    metrics = {"orders": config["orders"]}
+    for name in config["corpora"]:
+        training, validation = texts(config | {"corpus": name})
+        metrics |= {f"{name}/{key}": value for key, value in _characters(training, validation, config).items()}
+    training, validation = _dive_into_deep_learning(corpora.load("time-machine"))
+    scored = _characters(training, validation, config)
+    return metrics | {f"time-machine-d2l/{key}": scored[key] for key in SMOOTHINGS}
+
+
+def _characters(training: str, validation: str, config: dict) -> dict:
+    vocabulary = Vocabulary(training + validation)
+    held_out = vocabulary.encode(validation)
+    counts = Counts(vocabulary.encode(training), len(vocabulary), max(config["orders"]))
+    metrics = {
+        "symbols": len(vocabulary),
+        "words": len(stories.words(validation.replace("\n", " "))),
+        "characters": len(validation),
+    }
+    for name, make in SMOOTHINGS.items():
+        models = [make(counts, order) for order in config["orders"]]
+        metrics[name] = [evaluate(model, held_out).nats_per_symbol for model in models]
+    metrics["bytes"] = [model.nbytes for model in models]
+    best = models[int(np.argmin(metrics["modified"]))]
+    metrics["sample"] = decoding.sample(best, vocabulary, prompt="\n", length=400)
+    for compressor in (bz2, lzma):  # what the held-out text adds to the compressed training text
+        both, alone = (len(compressor.compress(text.encode())) for text in (training + validation, training))
+        metrics[compressor.__name__] = 8 * (both - alone) / len(validation)
+    return metrics
+
+
+def _dive_into_deep_learning(corpus: corpora.Corpus) -> tuple[str, str]:
+    """Return the setting of the textbook that the file is known from: letters only, 10,000 to train and 5,000 more."""
+    text = re.sub("[^A-Za-z]+", " ", corpus.train + corpus.validation).lower()
+    return text[:10_000], text[10_000:15_000]
+
+
+def measure_words(config: dict, seed: int, folder: Path) -> dict:
+    """Score n-grams of words, with vocabularies of several sizes; and look at what Kneser–Ney is made for."""
+    metrics = {"orders": config["orders"]}
+    for name in config["corpora"]:
+        split = split_words if name == "wikitext-2" else stories.words
+        training, validation = (split(text) for text in texts(config | {"corpus": name}))
+        vocabulary = WordVocabulary(training, config["size"])
+        counts = Counts(vocabulary.encode(training), len(vocabulary), max(config["orders"]))
+        held_out = vocabulary.encode(validation)
+        metrics[f"{name}/symbols"], metrics[f"{name}/words"] = len(vocabulary), len(held_out)
+        metrics[f"{name}/unknown"] = (held_out == vocabulary.unknown).float().mean().item()
+        for smoothing, make in SMOOTHINGS.items():
+            scores = [evaluate(make(counts, order), held_out) for order in config["orders"]]
+            metrics[f"{name}/{smoothing}"] = [score.nats_per_symbol for score in scores]
+        if name == "wikitext-2":
+            test = vocabulary.encode(split(corpora.load(name).test))
+            scores = [evaluate(ModifiedKneserNey(counts, order), test) for order in config["orders"]]
+            metrics[f"{name}/test"] = [score.nats_per_symbol for score in scores]
+        best = ModifiedKneserNey(counts, 3)
+        metrics[f"{name}/sample"] = " ".join(decoding.sample(best, vocabulary, prompt=["\n"], length=80))
+        metrics[f"{name}/loners"] = _loners(training, config["frequent"])
+        metrics[f"{name}/again"] = _again(training, config["times"])
+        metrics[f"{name}/limits"], metrics[f"{name}/limited"] = config["limits"], []
+        for limit in config["limits"]:
+            small = WordVocabulary(training, limit)
+            model = ModifiedKneserNey(Counts(small.encode(training), len(small), 3))
+            metrics[f"{name}/limited"].append(evaluate(model, small.encode(validation)).nats_per_symbol)
+    return metrics
+
+
+def _loners(words: list[str], frequent: int) -> list[list]:
+    """Return frequent words that keep to few others: [word, its count, words it follows, the most common of these]."""
+    counts, before = Counter(words), {}
+    for first, second in zip(words[:-1], words[1:], strict=True):
+        if counts[second] >= frequent and second.isalpha():
+            before.setdefault(second, Counter())[first] += 1
+    ranked = sorted(before, key=lambda word: (-counts[word] / len(before[word]), word))[:12]
+    return [[word, counts[word], len(before[word]), before[word].most_common(1)[0][0]] for word in ranked]
+
+
+def _again(words: list[str], times: int) -> list[float]:
+    """Return how often the pairs that occur 0, 1, … times in one half of a text occur in the other, on average.
+
+    The pairs that occur 0 times are those of words that occur in the first half.
+    """
+    half = len(words) // 2
+    one, other = (Counter(zip(part[:-1], part[1:], strict=True)) for part in (words[:half], words[half : 2 * half]))
+    known = set(words[:half])
+    new = sum(count for pair, count in other.items() if pair not in one and known.issuperset(pair))
+    means = [new / (len(known) ** 2 - len(one))]
+    for count in range(1, times):
+        pairs = [pair for pair, seen in one.items() if seen == count]
+        means.append(sum(other[pair] for pair in pairs) / len(pairs))
+    return means
+
+
+def measure_learning_curves(config: dict, seed: int, folder: Path) -> dict:
+    """Score n-grams of stories estimated from more and more of them: nats per character, and bytes."""
+    metrics = {"sizes": config["sizes"], "orders": config["orders"]}
+    training, validation = texts(config, seed)
+    vocabulary = Vocabulary(training + validation)
+    held_out = vocabulary.encode(validation)[: config["scored"]]
+    for order in config["orders"]:
+        metrics[f"nats-{order}"], metrics[f"bytes-{order}"] = [], []
+    for size in config["sizes"]:
+        counts = Counts(vocabulary.encode(training[:size]), len(vocabulary), max(config["orders"]))
+        for order in config["orders"]:
+            model = ModifiedKneserNey(counts, order)
+            metrics[f"nats-{order}"].append(evaluate(model, held_out).nats_per_symbol)
+            metrics[f"bytes-{order}"].append(model.nbytes)
+    return metrics
+
+
+_CHARACTERS = {
+    "corpora": ["stories", "tiny-shakespeare", "tinystories-sample", "time-machine", "fairy-books", "names"],
+    "characters": 2_000_000,
+    "orders": list(range(1, 13)),
+}
+_WORDS = {
+    "corpora": ["stories", "tinystories-sample", "fairy-books", "wikitext-2"],
+    "characters": 2_000_000,
+    "orders": [1, 2, 3, 4, 5],
+    "size": None,
+    "frequent": 100,
+    "times": 10,
+    "limits": [100, 300, 1000, 3000, 10_000],
+}
+_CURVES = {
+    "corpus": "stories",
+    "characters": 10_000_000,
+    "sizes": [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 9_000_000],
+    "orders": [2, 4, 6, 8, 10, 12],
+    "scored": 300_000,
+}
+
+EXPERIMENTS = (
+    Experiment(
+        "ngram-characters",
+        "Every corpus: n-grams of characters of orders 1 to 12, beside bz2 and lzma",
+        {"quick": _CHARACTERS, "full": _CHARACTERS},
+        measure_characters,
+        seeded=False,
+    ),
+    Experiment(
+        "ngram-words",
+        "Stories, fairy tales and Wikipedia: n-grams of words of orders 1 to 5",
+        {"quick": _WORDS, "full": _WORDS},
+        measure_words,
+        seeded=False,
+    ),
+    Experiment(
+        "ngram-learning-curves",
+        "Stories: n-grams of characters estimated from 10,000 to 9,000,000 of them",
+        {"quick": _CURVES, "full": _CURVES},
+        measure_learning_curves,
+    ),
+)
