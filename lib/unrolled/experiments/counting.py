@@ -49,7 +49,8 @@ def _characters(training: str, validation: str, config: dict) -> dict:
         metrics[name] = [evaluate(model, held_out).nats_per_symbol for model in models]
     metrics["bytes"] = [model.nbytes for model in models]
     best = models[int(np.argmin(metrics["modified"]))]
-    metrics["sample"] = decoding.sample(best, vocabulary, prompt="\n", length=400)
+    prompt = "\n" if "\n" in vocabulary else " "
+    metrics["sample"] = decoding.sample(best, vocabulary, prompt=prompt, length=400)
     for compressor in (bz2, lzma):  # what the held-out text adds to the compressed training text
         both, alone = (len(compressor.compress(text.encode())) for text in (training + validation, training))
         metrics[compressor.__name__] = 8 * (both - alone) / len(validation)
