@@ -10,7 +10,7 @@ from matplotlib import colors
 from matplotlib import pyplot as plt
 from matplotlib.text import Text
 
-from unrolled import plots
+from unrolled import lettering, plots
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_an_unwritable_folder_is_named(tmp_path, monkeypatch):
 
 DRAW = """
 import numpy as np
-from unrolled import plots
+from unrolled import lettering, plots
 plots.style()
 x = np.arange(9)
 matrix = np.outer(np.sin(x), np.cos(x))
@@ -140,10 +140,10 @@ def test_a_value_out_of_view_is_named_at_the_edge():
 
 def test_direct_labels_can_be_read_on_white():
     for colour in plots.PALETTE:
-        rgb = np.array(plots._ink(colour))
+        rgb = np.array(lettering.ink(colour))
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         assert 1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05) >= 4.5
-    assert plots._ink("black") == colors.to_rgb("black")
+    assert lettering.ink("black") == colors.to_rgb("black")
 
 
 def test_bad_series_are_named():
@@ -184,3 +184,31 @@ def test_grouped_dots_have_a_legend_and_their_own_markers():
     assert len({line.get_marker() for line in ax.lines} - {"None"}) == 2
     with pytest.raises(ValueError, match="values is empty"):
         plots.dots({}, xlabel="x")
+
+
+def test_a_scatter_names_some_of_its_points():
+    points = {"upon": (900.0, 2.0), "the": (9000.0, 800.0), "fox": (30.0, 12.0)}
+    fig = plots.scatter(points, named=["upon", "the"], xlabel="count", ylabel="words before", log=True)
+    assert [text.get_text() for text in fig.axes[0].texts] == ["upon", "the"]
+    assert fig.axes[0].get_xscale() == fig.axes[0].get_yscale() == "log"
+    with pytest.raises(ValueError, match="points has no 'owl'"):
+        plots.scatter(points, named=["owl"], xlabel="x", ylabel="y")
+    with pytest.raises(ValueError, match="points is empty"):
+        plots.scatter({}, named=[], xlabel="x", ylabel="y")
+
+
+def test_a_page_sets_texts_under_headings():
+    fig = plots.page({"order 2": "abc " * 200, "order 3": "line\nline $x$"}, lines=3)
+    texts = [text.get_text() for text in fig.texts]
+    assert texts[0] == "order 2" and texts[4] == "order 3" and len(texts) == 6
+    assert texts[5] == "line ↵ line $x$" and all(len(text) <= 80 for text in texts)
+    width = fig.get_figwidth() * fig.dpi
+    assert all(text.get_window_extent().x1 <= width for text in fig.texts)
+    with pytest.raises(ValueError, match="blocks is empty"):
+        plots.page({})
+
+
+def test_dots_can_lie_on_a_logarithmic_axis():
+    fig = plots.dots({"a": 1.0, "b": 1000.0}, xlabel="perplexity", xlog=True)
+    assert fig.axes[0].get_xscale() == "log"
+    assert [tick.get_text() for tick in fig.axes[0].get_yticklabels()] == ["a", "b"]

@@ -9,23 +9,22 @@ from __future__ import annotations
 import io
 import os
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 from cycler import cycler
-from matplotlib import colors, ticker
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from unrolled.lettering import FEW, ink, name_at_right, scale
 
 PALETTE = tuple(matplotlib.style.library["petroff10"]["axes.prop_cycle"].by_key()["color"])
 DASHES = ("-", "--", "-.", ":", (0, (6, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)), (0, (4, 1, 1, 1)), "-")
 MARKERS = tuple("os^DvP<>X*")
 GREY = "#555555"
-LEADING = 1.25  # the distance of two lines of text, in font sizes
-FEW = 12  # up to as many points are marked one by one
 
 STYLE = {
     "axes.prop_cycle": cycler(color=PALETTE) + cycler(linestyle=DASHES),
@@ -139,19 +138,20 @@ def curves(
             ax.fill_between(x, y.min(axis=0), y.max(axis=0), color=line.get_color(), alpha=0.18, linewidth=0)
         seen = np.flatnonzero(np.isfinite(mean))
         if len(seen):
-            names.append((mean[seen[-1]], label, _ink(line.get_color())))
+            names.append((mean[seen[-1]], label, ink(line.get_color())))
             ends.append(x[seen[-1]])
     references = [(value, label, GREY) for label, value in (baselines or {}).items()]
     references += [(floor[1], floor[0], "black")] if floor else []
     for value, _, colour in references:
         ax.axhline(value, color=colour, linestyle="--" if colour == GREY else "-", linewidth=1.2, zorder=1.5)
-    _scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
+    scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
     ax.set(xlabel=xlabel, ylabel=ylabel, ylim=ylim)
     reach = ax.transData.transform([(end, names[0][0]) for end in ends])[:, 0] if names else np.zeros(0)
+    size = STYLE["legend.fontsize"]
     together = len(reach) == 0 or np.ptp(reach) < 0.05 * ax.bbox.width
-    if not (together and _name_at_right(ax, names + references)):
+    if not (together and name_at_right(ax, names + references, size)):
         ax.legend()
-        _name_at_right(ax, references)
+        name_at_right(ax, references, size)
     return fig
 
 
@@ -207,6 +207,7 @@ def dots(
     xlabel: str,
     floor: tuple[str, float] | None = None,
     baselines: Mapping[str, float] | None = None,
+    xlog: bool = False,
 ) -> Figure:
     """Draw one row a result: a dot at the mean of its seeds, a bar over their range, the mean in figures.
 
@@ -218,6 +219,7 @@ def dots(
         xlabel: what is measured, with its unit.
         floor: the label and the value below which nothing can lie.
         baselines: labels and values to compare with.
+        xlog: whether x is on a logarithmic axis.
 
     Raises:
         ValueError: there are no values.
@@ -242,12 +244,13 @@ def dots(
             style = {"color": PALETTE[number % 10], "marker": MARKERS[number % 10]}
             ax.plot([seeds.min(), seeds.max()], [place, place], color=style["color"], linestyle="-")
             ax.plot(seeds.mean(), place, linestyle="", label=kind if row == 0 else None, **style)
-            write(seeds.max(), place, seeds.mean(), _ink(style["color"]))
+            write(seeds.max(), place, seeds.mean(), ink(style["color"]))
     for row, (_, value) in enumerate(fixed, start=len(grouped)):
         colour, dashes = ("black", "-") if floor and row == count - 1 else (GREY, "--")
         ax.axvline(value, color=colour, linestyle=dashes, linewidth=1)
         ax.plot(value, row, color=colour, marker="|", markersize=12, linestyle="")
         write(value, row, value, colour)
+    scale(ax, np.zeros(0), xlog=xlog, ylog=False)
     ax.set_yticks(range(count), [*grouped, *(label for label, _ in fixed)])
     ax.set_ylim(count - 0.4, -0.6)
     ax.margins(x=0.1)
@@ -258,58 +261,58 @@ def dots(
     return fig
 
 
-def _ink(colour: str) -> tuple[float, float, float]:
-    """Return a colour darkened until text in it can be read on white (contrast 4.5 to 1, WCAG 2)."""
-    rgb = np.array(colors.to_rgb(colour))
-    while True:
-        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-        if 1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05) >= 4.5:
-            return tuple(rgb)
-        rgb = rgb * 0.95
+def scatter(
+    points: Mapping[str, tuple[float, float]], *, named: Sequence[str], xlabel: str, ylabel: str, log: bool = False
+) -> Figure:
+    """Draw one dot for each thing, and write the names of some beside theirs.
 
+    Args:
+        points: for each thing its (x, y).
+        named: the things whose names are written.
+        xlabel: what x is, with its unit.
+        ylabel: what y is, with its unit.
+        log: whether both axes are logarithmic.
 
-def _scale(ax: Axes, x: np.ndarray, xlog: bool, ylog: bool) -> None:
-    """Set the axes' scales, with plain numbers at round values, or at the very x where these are few."""
-    ax.set(xscale="log" if xlog else "linear", yscale="log" if ylog else "linear")
-    for axis, log in ((ax.xaxis, xlog), (ax.yaxis, ylog)):
-        if log:
-            low, high = axis.get_view_interval()
-            axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
-            axis.set_minor_locator(ticker.NullLocator())
-        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    if xlog and len(np.unique(x)) <= FEW:
-        ax.set_xticks(np.unique(x))
-
-
-def _apart(wanted: np.ndarray, gap: float) -> np.ndarray:
-    """Return the places nearest to those wanted, in ascending order, a gap apart and between 0 and 1.
-
-    Labels that collide are pooled and centred on the mean of where they wanted to be (isotonic regression).
+    Raises:
+        ValueError: there are no points, or a name without one.
     """
-    pools: list[list[float]] = []
-    for value in wanted - gap * np.arange(len(wanted)):
-        pools.append([value])
-        while len(pools) > 1 and np.mean(pools[-2]) > np.mean(pools[-1]):
-            pools[-2:] = [pools[-2] + pools[-1]]
-    level = np.concatenate([np.full(len(pool), np.mean(pool)) for pool in pools])
-    return np.clip(level, 0.0, 1.0 - gap * (len(wanted) - 1)) + gap * np.arange(len(wanted))
+    missing = [name for name in named if name not in points]
+    if not points or missing:
+        raise ValueError(f"points has no {missing[0]!r}" if missing else "points is empty: give at least one")
+    fig, ax = plt.subplots(figsize=(7.0, 4.2))
+    x, y = np.array(list(points.values()), dtype=float).T
+    ax.plot(x, y, ".", color=PALETTE[0], alpha=0.35, markersize=6)
+    colour = ink(PALETTE[1])
+    for name in named:
+        ax.plot(*points[name], MARKERS[1], color=colour, markersize=5)
+        place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        ax.annotate(name, points[name], color=colour, fontsize=STYLE["legend.fontsize"], **place)
+    if log:
+        scale(ax, np.zeros(0), xlog=True, ylog=True)
+    ax.margins(x=0.08)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    return fig
 
 
-def _name_at_right(ax: Axes, names: list[tuple]) -> bool:
-    """Write (value, label, colour) beside the right end of the axes, none over another; False where they do not fit."""
-    if not names:
-        return True
-    ax.figure.draw_without_rendering()  # now the limits and the layout are known
-    size = STYLE["legend.fontsize"]
-    gap = LEADING * size * ax.figure.dpi / 72 / ax.bbox.height
-    if len(names) * gap > 1.0 + gap:
-        return False
-    names = sorted(names, key=lambda name: name[0])
-    pixels = ax.transData.transform([(1.0, value) for value, _, _ in names])
-    wanted = ax.transAxes.inverted().transform(pixels)[:, 1].clip(0, 1)  # a value out of view is named at the edge
-    for (_, label, colour), place, meant in zip(names, _apart(wanted, gap), wanted, strict=True):
-        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
-        nudged = abs(place - meant) > gap / 4
-        where = {"xy": (1.0, meant), "xytext": (1.03, place), "xycoords": "axes fraction", "annotation_clip": False}
-        ax.annotate(label, **where, color=colour, fontsize=size, va="center", arrowprops=leader if nudged else None)
-    return True
+def page(blocks: Mapping[str, str], lines: int = 3) -> Figure:
+    """Set short texts under their headings, for the frames of an explorer: as many lines each, the rest cut off.
+
+    Args:
+        blocks: headings and texts.
+        lines: how many lines of 80 characters each text gets.
+
+    Raises:
+        ValueError: there are no blocks.
+    """
+    if not blocks:
+        raise ValueError("blocks is empty: give at least one heading with its text")
+    fig = plt.figure(figsize=(7.0, 0.28 * len(blocks) * (lines + 2)), layout="none")
+    step, place = 1 / (len(blocks) * (lines + 2)), 1.0
+    for heading, text in blocks.items():
+        fig.text(0.01, place - step, heading, weight="bold", va="center", fontsize=STYLE["axes.labelsize"])
+        rows = textwrap.wrap(text.replace("\n", " ↵ "), 80)[:lines]
+        for number, row in enumerate(rows, start=2):
+            mono = {"family": "DejaVu Sans Mono", "fontsize": 10}
+            fig.text(0.01, place - number * step, row, va="center", parse_math=False, **mono)
+        place -= (lines + 2) * step
+    return fig

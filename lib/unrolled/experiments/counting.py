@@ -12,7 +12,7 @@ import numpy as np
 
 from unrolled import corpora, decoding, stories
 from unrolled.counts import Counts
-from unrolled.evaluation import evaluate
+from unrolled.evaluation import evaluate, token_nats
 from unrolled.experiments.base import Experiment, texts
 from unrolled.ngram import AddK, KneserNey, ModifiedKneserNey
 from unrolled.vocabulary import Vocabulary, WordVocabulary, split_words
@@ -30,6 +30,7 @@ def measure_characters(config: dict, seed: int, folder: Path) -> dict:
     for name in config["corpora"]:
         training, validation = texts(config | {"corpus": name})
         metrics |= {f"{name}/{key}": value for key, value in _characters(training, validation, config).items()}
+    metrics |= {f"names/{name}": nats for name, nats in _names_apart(corpora.load("names"), config["orders"]).items()}
     training, validation = _dive_into_deep_learning(corpora.load("time-machine"))
     scored = _characters(training, validation, config)
     return metrics | {f"time-machine-d2l/{key}": scored[key] for key in SMOOTHINGS}
@@ -55,6 +56,22 @@ def _characters(training: str, validation: str, config: dict) -> dict:
         both, alone = (len(compressor.compress(text.encode())) for text in (training + validation, training))
         metrics[compressor.__name__] = 8 * (both - alone) / len(validation)
     return metrics
+
+
+def _names_apart(corpus: corpora.Corpus, orders: list[int]) -> dict[str, list[float]]:
+    """Return nats per character where each name is read by itself, after marks that stand for its beginning."""
+    nats, mark = {smoothing: [] for smoothing in SMOOTHINGS}, "^"
+    vocabulary = Vocabulary(mark + corpus.train)
+    for order in orders:
+        training, validation = (
+            vocabulary.encode("".join(mark * (order - 1) + name for name in text.splitlines(keepends=True)))
+            for text in (corpus.train, corpus.validation)
+        )
+        counts, letters = Counts(training, len(vocabulary), order), (validation != vocabulary[mark]).numpy()
+        for smoothing, make in SMOOTHINGS.items():
+            costs = token_nats(make(counts, order), validation, start=vocabulary["\n"])
+            nats[smoothing].append(costs[letters].mean())
+    return nats
 
 
 def _dive_into_deep_learning(corpus: corpora.Corpus) -> tuple[str, str]:
@@ -83,7 +100,7 @@ def measure_words(config: dict, seed: int, folder: Path) -> dict:
             metrics[f"{name}/test"] = [score.nats_per_symbol for score in scores]
         best = ModifiedKneserNey(counts, 3)
         metrics[f"{name}/sample"] = " ".join(decoding.sample(best, vocabulary, prompt=["\n"], length=80))
-        metrics[f"{name}/loners"] = _loners(training, config["frequent"])
+        metrics |= {f"{name}/{key}": value for key, value in _loners(training, config["frequent"]).items()}
         metrics[f"{name}/again"] = _again(training, config["times"])
         metrics[f"{name}/limits"], metrics[f"{name}/limited"] = config["limits"], []
         for limit in config["limits"]:
@@ -93,14 +110,19 @@ def measure_words(config: dict, seed: int, folder: Path) -> dict:
     return metrics
 
 
-def _loners(words: list[str], frequent: int) -> list[list]:
-    """Return frequent words that keep to few others: [word, its count, words it follows, the most common of these]."""
-    counts, before = Counter(words), {}
-    for first, second in zip(words[:-1], words[1:], strict=True):
-        if counts[second] >= frequent and second.isalpha():
-            before.setdefault(second, Counter())[first] += 1
-    ranked = sorted(before, key=lambda word: (-counts[word] / len(before[word]), word))[:12]
-    return [[word, counts[word], len(before[word]), before[word].most_common(1)[0][0]] for word in ranked]
+def _loners(words: list[str], frequent: int) -> dict:
+    """Return what the counts of words, and of the words before them, say: totals, and the words that keep to few.
+
+    A loner is frequent, and what stands before it most often is a word and no punctuation mark.
+    """
+    counts, pairs, before = Counter(words), Counter(zip(words[:-1], words[1:], strict=True)), {}
+    for (first, second), count in pairs.items():
+        before.setdefault(second, {})[first] = count
+    ranked = sorted(
+        (word for word in before if counts[word] >= frequent), key=lambda w: (-counts[w] / len(before[w]), w)
+    )
+    loners = [[word, counts[word], len(before[word]), max(before[word], key=before[word].get)] for word in ranked]
+    return {"count": len(words), "pairs": len(pairs), "loners": [one for one in loners if one[3].isalpha()][:8]}
 
 
 def _again(words: list[str], times: int) -> list[float]:
@@ -137,7 +159,7 @@ def measure_learning_curves(config: dict, seed: int, folder: Path) -> dict:
 
 
 _CHARACTERS = {
-    "corpora": ["stories", "tiny-shakespeare", "tinystories-sample", "time-machine", "fairy-books", "names"],
+    "corpora": ["stories", "tiny-shakespeare", "tinystories-sample", "time-machine", "fairy-books"],
     "characters": 2_000_000,
     "orders": list(range(1, 13)),
 }
@@ -155,6 +177,13 @@ _CURVES = {
     "characters": 10_000_000,
     "sizes": [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 9_000_000],
     "orders": [2, 4, 6, 8, 10, 12],
+    "scored": 300_000,
+}
+
+_GROWTH = {
+    "corpus": "fairy-books",
+    "sizes": [30_000, 100_000, 300_000, 1_000_000, 3_000_000, 6_000_000],
+    "orders": [2, 4, 6, 8, 10],
     "scored": 300_000,
 }
 
@@ -178,5 +207,12 @@ EXPERIMENTS = (
         "Stories: n-grams of characters estimated from 10,000 to 9,000,000 of them",
         {"quick": _CURVES, "full": _CURVES},
         measure_learning_curves,
+    ),
+    Experiment(
+        "ngram-growth",
+        "Fairy books: n-grams of characters estimated from 30,000 to 6,000,000 of them",
+        {"quick": _GROWTH, "full": _GROWTH},
+        measure_learning_curves,
+        seeded=False,
     ),
 )

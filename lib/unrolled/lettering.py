@@ -1,0 +1,66 @@
+"""Where the words of a chart go: names beside lines, ticks at round values, ink that can be read on white."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib import colors, ticker
+from matplotlib.axes import Axes
+
+LEADING = 1.25  # the distance of two lines of text, in font sizes
+FEW = 12  # up to as many points are marked one by one
+
+
+def ink(colour: str) -> tuple[float, float, float]:
+    """Return a colour darkened until text in it can be read on white (contrast 4.5 to 1, WCAG 2)."""
+    rgb = np.array(colors.to_rgb(colour))
+    while True:
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        if 1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05) >= 4.5:
+            return tuple(rgb)
+        rgb = rgb * 0.95
+
+
+def scale(ax: Axes, x: np.ndarray, xlog: bool, ylog: bool) -> None:
+    """Set the axes' scales, with plain numbers at round values, or at the very x where these are few."""
+    ax.set(xscale="log" if xlog else "linear", yscale="log" if ylog else "linear")
+    for axis, log in ((ax.xaxis, xlog), (ax.yaxis, ylog)):
+        if log:
+            low, high = axis.get_view_interval()
+            axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+            axis.set_minor_locator(ticker.NullLocator())
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    if xlog and len(np.unique(x)) <= FEW:
+        ax.set_xticks(np.unique(x))
+
+
+def apart(wanted: np.ndarray, gap: float) -> np.ndarray:
+    """Return the places nearest to those wanted, in ascending order, a gap apart and between 0 and 1.
+
+    Labels that collide are pooled and centred on the mean of where they wanted to be (isotonic regression).
+    """
+    pools: list[list[float]] = []
+    for value in wanted - gap * np.arange(len(wanted)):
+        pools.append([value])
+        while len(pools) > 1 and np.mean(pools[-2]) > np.mean(pools[-1]):
+            pools[-2:] = [pools[-2] + pools[-1]]
+    level = np.concatenate([np.full(len(pool), np.mean(pool)) for pool in pools])
+    return np.clip(level, 0.0, 1.0 - gap * (len(wanted) - 1)) + gap * np.arange(len(wanted))
+
+
+def name_at_right(ax: Axes, names: list[tuple], size: float) -> bool:
+    """Write (value, label, colour) beside the right end of the axes, none over another; False where they do not fit."""
+    if not names:
+        return True
+    ax.figure.draw_without_rendering()  # now the limits and the layout are known
+    gap = LEADING * size * ax.figure.dpi / 72 / ax.bbox.height
+    if len(names) * gap > 1.0 + gap:
+        return False
+    names = sorted(names, key=lambda name: name[0])
+    pixels = ax.transData.transform([(1.0, value) for value, _, _ in names])
+    wanted = ax.transAxes.inverted().transform(pixels)[:, 1].clip(0, 1)  # a value out of view is named at the edge
+    for (_, label, colour), place, meant in zip(names, apart(wanted, gap), wanted, strict=True):
+        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
+        nudged = abs(place - meant) > gap / 4
+        where = {"xy": (1.0, meant), "xytext": (1.03, place), "xycoords": "axes fraction", "annotation_clip": False}
+        ax.annotate(label, **where, color=colour, fontsize=size, va="center", arrowprops=leader if nudged else None)
+    return True
