@@ -7,64 +7,63 @@ run, and the median of the ratios is printed with its quartiles: 1.0 is as fast 
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Iterable
 
+import cells
+import counting
 import torch
-from torch import nn
-
-from unrolled.cells import RNNCell, unroll
+from pairs import WIDTH, Pair, heading, measure
 
 
-def seconds(run: Callable[[], None]) -> float:
-    """Return how long one call takes."""
-    started = time.perf_counter()
-    run()
-    return time.perf_counter() - started
+def table(title: str, rows: Iterable[Pair | str], pairs: int, seconds: float) -> None:
+    """Print the ratios of some comparisons; a line that stands in the place of one is printed as it is."""
+    print(f"\n{heading(title)}")
+    for row in rows:
+        print(row if isinstance(row, str) else f"{row.name:{WIDTH}}  {measure(row, pairs, seconds)}", flush=True)
 
 
-def ratios(ours: Callable[[], None], peer: Callable[[], None], pairs: int) -> list[float]:
-    """Return ours ÷ peer for each of so many alternating pairs, after a warm-up of three."""
-    for _ in range(3):
-        ours(), peer()
-    return [seconds(ours) / seconds(peer) for _ in range(pairs)]
+def time_cells(pairs: int, seconds: float) -> None:
+    """Print the table of the recurrent cells."""
+    torch.manual_seed(0)
+    print(f"\nCells, with {torch.get_num_threads()} threads")
+    table("ours ÷ torch.nn", cells.rows(), pairs, seconds)
 
 
-def rnn(batch: int, time_steps: int, size: int, forward_only: bool) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Return the book's RNN and ``torch.nn.RNN`` on the same input: forward, or forward and backward."""
-    theirs = nn.RNN(size, size, batch_first=True)
-    cell = RNNCell.from_torch(theirs)
-    inputs = torch.randn(batch, time_steps, size, requires_grad=not forward_only)
-
-    def call(layer: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]) -> None:
-        with torch.set_grad_enabled(not forward_only):
-            states, _ = layer(inputs)
-        if not forward_only:
-            states.sum().backward()
-
-    return lambda: call(lambda x: unroll(cell, x)), lambda: call(theirs)
-
-
-BENCHMARKS = {
-    "RNN, forward + backward, B=32 T=64 d=h=128": lambda: rnn(32, 64, 128, False),
-    "RNN, forward, B=32 T=64 d=h=128": lambda: rnn(32, 64, 128, True),
-    "RNN, forward + backward, B=64 T=128 d=h=256": lambda: rnn(64, 128, 256, False),
-    "RNN, forward + backward, B=1 T=64 d=h=128": lambda: rnn(1, 64, 128, False),
-}
+def time_ngrams(pairs: int, seconds: float, quick: bool) -> None:
+    """Print the tables of the n-grams: time against three peers, then memory. One thread, which is all the peers use."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    sizes, nltk_sizes = ((2_000, 4_000), (1_000,)) if quick else (counting.SIZES, counting.NLTK_SIZES)
+    texts, play = counting.growing(sizes), counting.shakespeare()
+    print(f"\nInterpolated Kneser–Ney of order {counting.ORDER}, with 1 thread; scored: a tenth of what is counted")
+    if isinstance(play, str):
+        print(play)
+    elif not quick:
+        texts.append(play)
+    table("ours ÷ dictionaries: count, estimate, score", counting.against_dictionaries(texts), pairs, seconds)
+    table("ours ÷ NLTK: count, estimate, score", counting.against_nltk(counting.growing(nltk_sizes)), pairs, seconds)
+    table("ours ÷ KenLM: score", counting.against_kenlm(texts), pairs, seconds)
+    print()
+    for line in counting.memory_table(texts):
+        print(line, flush=True)
+    torch.set_num_threads(threads)
 
 
 def main() -> None:
-    """Run all benchmarks and print one table."""
+    """Run the benchmarks and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=60, help="alternating pairs a row (default: %(default)s)")
-    pairs = parser.parse_args().pairs
-    torch.manual_seed(0)
-    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {pairs} alternating pairs")
-    print(f"{'ours ÷ torch.nn; below 1 is faster':46}  median   quartiles")
-    for name, make in BENCHMARKS.items():
-        low, middle, high = statistics.quantiles(ratios(*make(), pairs), n=4)
-        print(f"{name:46}  {middle:6.2f}   {low:.2f} – {high:.2f}", flush=True)
+    parser.add_argument("--only", choices=["cells", "ngrams"], help="one subject (default: all)")
+    parser.add_argument("--pairs", type=int, default=60, help="alternating pairs a row, at most (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=15, help="until a row stops early (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="tiny corpora: does everything run?")
+    chosen = parser.parse_args()
+    if chosen.pairs < 2:
+        parser.error("--pairs must be 2 or more: quartiles are printed")
+    print(f"torch {torch.__version__}, at most {chosen.pairs} alternating pairs; below 1 is faster than the peer")
+    if chosen.only != "ngrams":
+        time_cells(chosen.pairs, chosen.seconds)
+    if chosen.only != "cells":
+        time_ngrams(chosen.pairs, chosen.seconds, chosen.quick)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def scale(ax: Axes, x: np.ndarray, xlog: bool, ylog: bool) -> None:
             axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
             axis.set_minor_locator(ticker.NullLocator())
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    if xlog and len(np.unique(x)) <= FEW:
+    if xlog and 0 < len(np.unique(x)) <= FEW:
         ax.set_xticks(np.unique(x))
 
 

@@ -49,7 +49,7 @@ _TINYSTORIES = {
     "learning_rate": 3e-3,
 }
 _INITIALISATION = _TINYSTORIES | {"initialisations": ["normal", "default", "xavier"]}
-_SIZE = _TINYSTORIES | {"corpus": "stories", "characters": 2_000_000, "updates": 4000, "windows": [2, 4, 8, 16, 32]}
+_SIZE = _TINYSTORIES | {"corpus": "stories", "characters": 2_000_000, "windows": [2, 4, 8, 16, 32]}
 
 EXPERIMENTS = (
     Experiment(
@@ -68,7 +68,7 @@ EXPERIMENTS = (
         "window-size-tinystories",
         "TinyStories sample: the window network with the published window of 8 characters",
         {
-            "quick": _SIZE | {"corpus": "tinystories-sample", "windows": [8]},
+            "quick": _SIZE | {"corpus": "tinystories-sample", "windows": [8], "updates": 4000},
             "full": _SIZE | {"corpus": "tinystories-sample", "windows": [2, 4, 8, 16, 32], "updates": 20_000},
         },
         measure_size,
