@@ -46,39 +46,34 @@ class Measured:
         return f"{middle:>7}   {f'{low} – {high}':18} {len(self.ratios):5}  {took:>8}"
 
 
-def check(pair: Pair) -> None:
-    """Run both once, which also warms them up, and compare what they return.
+def measure(pair: Pair, pairs: int, seconds: float) -> Measured:
+    """Run ours and the peer in turn, so many times or, from `FEWEST` times on, until so many seconds have passed.
+
+    The first time warms both up, and counts only where there would be too few without it.
 
     Raises:
         ValueError: their answers differ, so that they did not do the same work.
     """
-    ours, peer = pair.ours(), pair.peer()
-    if ours is not None and not abs(ours - peer) <= pair.within:
-        raise ValueError(f"{pair.name}: ours says {ours} and the peer {peer}; they must agree within {pair.within}")
-
-
-def measure(pair: Pair, pairs: int, seconds: float) -> Measured:
-    """Run ours and the peer in turn, so many times or, from `FEWEST` times on, until so many seconds have passed.
-
-    Raises:
-        ValueError: as `check`.
-    """
-    check(pair)
     measured, started = Measured([], []), time.perf_counter()
-    while len(measured.ratios) < pairs:
-        ours = elapsed(pair.ours)
-        measured.ours.append(ours)
-        measured.ratios.append(ours / elapsed(pair.peer))
+    while len(measured.ratios) <= pairs:
+        ours, took = timed(pair.ours)
+        peer, others = timed(pair.peer)
+        if ours is not None and not abs(ours - peer) <= pair.within:
+            raise ValueError(f"{pair.name}: ours says {ours}, the peer {peer}; they must agree within {pair.within}")
+        measured.ours.append(took)
+        measured.ratios.append(took / others)
         if len(measured.ratios) >= FEWEST and time.perf_counter() - started > seconds:
             break
+    if len(measured.ratios) > FEWEST:
+        del measured.ours[0], measured.ratios[0]
     return measured
 
 
-def elapsed(run: Callable[[], object]) -> float:
-    """Return how many seconds one call takes."""
+def timed(run: Callable[[], float | None]) -> tuple[float | None, float]:
+    """Return the answer of one call, and how many seconds it took."""
     started = time.perf_counter()
-    run()
-    return time.perf_counter() - started
+    answer = run()
+    return answer, time.perf_counter() - started
 
 
 def heading(title: str) -> str:
@@ -88,4 +83,4 @@ def heading(title: str) -> str:
 
 def figure(number: float) -> str:
     """Return a number with two decimals, or where it is small with two digits that count."""
-    return f"{number:.2f}" if number >= 0.1 else f"{number:.2g}"
+    return f"{number:.2f}" if number >= 0.1 else f"{number:#.2g}"

@@ -1,16 +1,82 @@
-"""The benchmarks run and print a ratio for every row; what the ratios are is for `make bench` to say."""
+"""The benchmarks run, compare what gives the same answer, and print a ratio for every row.
 
+What the ratios are is for `make bench` to say.
+"""
+
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import counting
+import pairs
+import pytest
+
 ROOT = Path(__file__).parents[1]
+RATIO = re.compile(r"  (\d+\.\d+)   \d+\.\d+ – \d+\.\d+ ")
 
 
-def test_the_table_has_a_ratio_for_every_row():
-    command = [sys.executable, ROOT / "benchmarks" / "run.py", "--pairs", "3"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = [line for line in printed.splitlines() if "B=" in line]
-    assert len(rows) >= 4
-    assert all(float(re.search(r"  (\d+\.\d\d)   ", row)[1]) > 0 for row in rows)
+def rows(*options):
+    """Return what the command prints: the lines below each heading that names a peer, by that heading."""
+    command = [sys.executable, ROOT / "benchmarks" / "run.py", "--pairs", "3", "--seconds", "0", *options]
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}  # two threads on a busy machine wait for each other for long
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, env=alone).stdout
+    blocks = [block.splitlines() for block in printed.split("\n\n")]
+    return {block[0].split("  ")[0]: block[1:] for block in blocks}, printed
+
+
+def test_every_row_of_the_cells_has_a_ratio():
+    tables, _ = rows("--only", "cells")
+    assert len(tables["ours ÷ torch.nn"]) >= 4
+    assert all(float(RATIO.search(row)[1]) > 0 for row in tables["ours ÷ torch.nn"])
+
+
+def test_every_row_of_the_ngrams_has_a_ratio_and_its_memory():
+    pytest.importorskip("nltk")
+    tables, printed = rows("--only", "ngrams", "--quick")
+    assert "Tiny Shakespeare is left out: --quick" in printed
+    timed = [row for title, block in tables.items() if title.startswith("ours ÷") for row in block]
+    timed = [row for row in timed if not row.startswith("KenLM is left out")]
+    assert len(timed) >= 3
+    assert all(float(RATIO.search(row)[1]) > 0 for row in timed)
+    assert len(tables["memory in MB"]) == 2
+    for row in tables["memory in MB"]:
+        ours, theirs, model, other = map(float, row.split("characters")[1].split())
+        assert 0 < model < ours and 0 < other < theirs
+
+
+@pytest.mark.parametrize("peer", [counting.against_dictionaries, counting.against_nltk, counting.against_kenlm])
+def test_the_models_compared_give_the_same_nats(peer):
+    for row in peer(counting.growing([2_000, 5_000])):
+        if isinstance(row, str):
+            pytest.skip(row)
+        ours = row.ours()
+        assert 0 < ours < 3
+        assert ours == pytest.approx(row.peer(), abs=1e-4 if peer is counting.against_kenlm else 1e-9)
+
+
+def test_different_answers_are_not_timed():
+    with pytest.raises(ValueError, match="add: ours says 2.0, the peer 2.5; they must agree within 0.1"):
+        pairs.measure(pairs.Pair("add", lambda: 2.0, lambda: 2.5, within=0.1), 3, 1.0)
+    with pytest.raises(ValueError, match="ours says nan"):
+        pairs.measure(pairs.Pair("add", lambda: float("nan"), lambda: 2.5, within=0.1), 3, 1.0)
+
+
+def test_a_row_stops_after_its_pairs_or_its_seconds():
+    quick = pairs.Pair("nothing", lambda: None, lambda: None)
+    assert len(pairs.measure(quick, 10, 60.0).ratios) == 10
+    assert len(pairs.measure(quick, 10, 0.0).ratios) == pairs.FEWEST
+
+
+def test_what_is_not_there_is_left_out_in_words(tmp_path, monkeypatch):
+    monkeypatch.delenv("UNROLLED_MIRROR", raising=False)
+    monkeypatch.setenv("UNROLLED_CACHE", str(tmp_path))
+    assert counting.shakespeare().startswith("Tiny Shakespeare is left out: not here in ")
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setitem(sys.modules, "kenlm", None)
+    monkeypatch.setitem(sys.modules, "nltk.lm", None)
+    assert list(counting.against_kenlm([])) == [
+        "KenLM is left out: it is not installed; pip install kenlm, which needs a C++ compiler"
+    ]
+    assert list(counting.against_nltk([])) == ["NLTK is left out: it is not installed; pip install nltk"]

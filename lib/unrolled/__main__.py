@@ -102,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"unrolled: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nunrolled: stopped; the same command goes on from the last checkpoint", file=sys.stderr)
+        print("\nunrolled: stopped; the same command goes on from what is kept", file=sys.stderr)
         return 130
     return 0
 

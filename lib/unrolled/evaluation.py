@@ -112,10 +112,11 @@ def token_nats(
     inputs = torch.cat([tokens[:-1], padding]).view(rows, length)
     targets = torch.cat([instead[1:], padding]).view(rows, length)
     nats = torch.empty(rows, length, dtype=torch.float64)
-    for some in torch.arange(rows).split(256):
-        state = None
-        for here in torch.arange(length).split(128):
-            nats[some[:, None], here], state = model.costs(inputs[some][:, here], targets[some][:, here], state)
+    for some in range(0, rows, 256):
+        state, here = None, slice(some, some + 256)
+        for at in range(0, length, 128):
+            columns = slice(at, at + 128)
+            nats[here, columns], state = model.costs(inputs[here, columns], targets[here, columns], state)
     return nats.flatten()[:scored].numpy()
 
 
