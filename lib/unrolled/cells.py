@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn.functional import linear
 
-NONLINEARITIES = {"tanh": torch.tanh, "relu": torch.relu}
+NONLINEARITIES = {"tanh": torch.tanh, "relu": torch.relu, "sigmoid": torch.sigmoid, "identity": lambda a: a}
 
 
 def check_state(state: torch.Tensor, inputs: torch.Tensor, hidden_size: int) -> None:
@@ -40,7 +40,7 @@ class RNNCell(nn.Module):
     Args:
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the state.
-        nonlinearity: ``"tanh"`` or ``"relu"``.
+        nonlinearity: ``"tanh"``, or another of `NONLINEARITIES`: ``"relu"``, ``"sigmoid"``, ``"identity"``.
 
     Attributes:
         W_xh: input weights, (hidden_size, input_size).

@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 from unrolled import records, settings
-from unrolled.experiments import counting, recurrent, windows
+from unrolled.experiments import counting, memory, recurrent, windows
 from unrolled.experiments.base import Experiment, texts
 
-EXPERIMENTS = {one.name: one for module in (counting, windows, recurrent) for one in module.EXPERIMENTS}
+EXPERIMENTS = {one.name: one for module in (counting, windows, recurrent, memory) for one in module.EXPERIMENTS}
 
 
 def find(name: str) -> Experiment:
