@@ -42,7 +42,15 @@ def test_every_position_of_a_window_has_weights_of_its_own(window):
     assert "out of view" in texts
 
 
-@pytest.mark.parametrize("fig", [diagrams.rnn_unrolled, diagrams.window_network])
+@pytest.mark.parametrize(("t", "k"), [(4, 2), (3, 3), (4, 1)])
+def test_a_gradients_way_has_a_jacobian_for_each_state_it_crosses(t, k):
+    texts = written(diagrams.gradient_paths(4, t, k))
+    crossed = [step for step in range(1, 5) if rf"$\mathbf{{J}}_{{{step}}}^\top$" in texts]
+    assert crossed == list(range(k + 1, t + 1))
+    assert texts.count(r"$\partial^{+}$") == 1 and texts.count(diagrams._weight("hh")) == 4
+
+
+@pytest.mark.parametrize("fig", [diagrams.rnn_unrolled, diagrams.window_network, diagrams.gradient_paths])
 def test_texts_are_large_apart_and_inside(fig):
     fig = fig()
     fig.draw_without_rendering()
@@ -58,6 +66,10 @@ def test_what_does_not_fit_is_refused():
         diagrams.rnn_unrolled(7)
     with pytest.raises(ValueError, match="window is 1; from 2 to 6"):
         diagrams.window_network(1)
+    with pytest.raises(ValueError, match="steps is 6; from 2 to 5"):
+        diagrams.gradient_paths(6)
+    with pytest.raises(ValueError, match="t is 2 and k is 3; 1 ≤ k ≤ t ≤ 4"):
+        diagrams.gradient_paths(4, t=2, k=3)
 
 
 DRAW = """

@@ -1,4 +1,4 @@
-"""Draw networks as graphs: the recurrent network with its loop and unrolled, and a window network without one."""
+"""Draw networks as graphs: a window network, a recurrent one with its loop and unrolled, a gradient's way back."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ INK, GREY = "#222222", "#666666"
 INPUT, STATE, OUTPUT = "#dcebf7", "#fdebc8", "#e9e1f2"  # grounds of the vectors
 W_XH, W_HH, W_HY = "#1f6aa5", "#a65a00", "#7a3d9a"  # colours of the weights, each readable on white
 OTHERS = (W_XH, "#2b7a3d", "#a8323e", "#6b5310", "#0f6f78", "#5a4fcf")  # one for each position of a window
+BACK, FAINT = "#a8323e", "#b5b5b5"  # the way of a gradient, and what it does not take
 SIZE = 17  # of the letters, in points: about 8 on a phone
 SMALL = 13
 X, H, Y = r"\mathbf{x}", r"\mathbf{h}", r"\hat{\mathbf{y}}"  # the vectors' names
@@ -135,4 +136,44 @@ def window_network(window: int = 4) -> Figure:
     before = _vector(X, f"t-{window}")
     sheet.text(0.6, LOW, before, GREY)
     sheet.text(0.6, LOW + 0.42, "out of view", GREY, size=SMALL)
+    return sheet.finish()
+
+
+def gradient_paths(steps: int = 4, t: int = 4, k: int = 2) -> Figure:
+    """Draw the way that the gradient of one step's loss takes back to one use of the recurrent weights.
+
+    The way from L_t goes through the states, a Jacobian each, and leaves them at step k with the immediate derivative:
+    one term of the double sum (:eq:`eq-double-sum`). All other arrows are grey.
+
+    Args:
+        steps: T, the steps of the sequence, 2 to 5.
+        t: the step whose loss it is.
+        k: the step at which the weights are used, at most t.
+
+    Raises:
+        ValueError: `steps` is out of range, or not 1 ≤ k ≤ t ≤ steps.
+    """
+    if not 2 <= steps <= 5:
+        raise ValueError(f"steps is {steps}; from 2 to 5 fit on a page")
+    if not 1 <= k <= t <= steps:
+        raise ValueError(f"t is {t} and k is {k}; 1 ≤ k ≤ t ≤ {steps} is expected")
+    start, between = 0.5, 1.45
+    sheet = _Sheet(start + between * steps + 0.75, 3.4)
+    sheet.box(start, MIDDLE, _vector(H, 0), "white")
+    for step in range(1, steps + 1):
+        x = start + between * step
+        on_way = k < step <= t  # the way crosses from this state to the one before
+        sheet.box(x, LOW, _weight("hh"), INPUT, width=0.84)
+        sheet.box(x, MIDDLE, _vector(H, step), STATE)
+        sheet.box(x, HIGH, rf"$L_{{{step}}}$", OUTPUT)
+        ends = (x - 0.31, MIDDLE), (x - between + 0.31, MIDDLE)
+        sheet.arrow(*(ends if on_way else reversed(ends)), BACK if on_way else FAINT)
+        if on_way:
+            sheet.text(x - between / 2, MIDDLE + 0.24, rf"$\mathbf{{J}}_{{{step}}}^\top$", BACK)
+        ends = (x, HIGH - 0.25), (x, MIDDLE + 0.25)
+        sheet.arrow(*(ends if step == t else reversed(ends)), BACK if step == t else FAINT)
+        ends = (x, MIDDLE - 0.25), (x, LOW + 0.25)
+        sheet.arrow(*(ends if step == k else reversed(ends)), BACK if step == k else FAINT)
+        if step == k:
+            sheet.text(x + 0.12, (LOW + MIDDLE) / 2, r"$\partial^{+}$", BACK, "left")
     return sheet.finish()

@@ -1,4 +1,4 @@
-"""The experiments of chapter 2: vanilla recurrent networks."""
+"""The experiments of chapters 2 and 3 that train vanilla recurrent networks."""
 
 from __future__ import annotations
 
@@ -120,6 +120,7 @@ _WINDOWS = {
     "hidden_size": 128,
     "learning_rate": 1e-2,
 }
+_TRUNCATION = _WINDOWS | {"seq_lens": [1, 2, 4, 8, 16, 32, 64], "updates": 2000}
 _RECALL = _WINDOWS | {
     "characters": 20_000_000,
     "seq_len": 64,
@@ -156,6 +157,12 @@ EXPERIMENTS = (
             "quick": _WINDOWS | {"corpus": "tinystories-sample"},
             "full": _WINDOWS | {"corpus": "tinystories-sample", "updates": 8000, "hidden_size": 512},
         },
+        measure_windows,
+    ),
+    Experiment(
+        "rnn-truncation",
+        "Stories: a vanilla RNN trained through 1 to 64 steps, state forgotten and carried",
+        {"quick": _TRUNCATION, "full": _TRUNCATION | {"updates": 20_000, "hidden_size": 512}},
         measure_windows,
     ),
     Experiment(
