@@ -164,7 +164,7 @@ def heatmap(
     ylabel: str,
     label: str,
 ) -> Figure:
-    """Draw a matrix as colours, white at zero, blue below and red above.
+    """Draw a matrix as colours, white at zero, blue below and red above; no colour where there is no number.
 
     Args:
         matrix: the values, (rows, columns).
@@ -187,7 +187,11 @@ def heatmap(
     size = (max(7.0, 1.7 + 0.115 * width * (columns is not None)), min(6.0, max(2.4, 1.1 + 0.16 * height)))
     fig, ax = plt.subplots(figsize=size)
     limit = np.nanmax(np.abs(matrix)) or 1.0
-    image = ax.imshow(matrix, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="none")
+    if np.nanmax(matrix) <= 0 and np.nanmin(matrix) < 0:  # nothing above zero: one half of the colours is enough
+        colours = {"cmap": "Blues_r", "vmin": -limit, "vmax": 0.0}
+    else:
+        colours = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+    image = ax.imshow(matrix, **colours, aspect="auto", interpolation="none")
     fig.colorbar(image, ax=ax, label=label, pad=0.01)
     ax.grid(False)
     ax.set(xlabel=xlabel, ylabel=ylabel)

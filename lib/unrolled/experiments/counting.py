@@ -6,6 +6,7 @@ import bz2
 import lzma
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,8 @@ def measure_words(config: dict, seed: int, folder: Path) -> dict:
     metrics = {"orders": config["orders"]}
     for name in config["corpora"]:
         split = split_words if name == "wikitext-2" else stories.words
-        training, validation = (split(text) for text in texts(config | {"corpus": name}))
+        text, _ = parts = texts(config | {"corpus": name})
+        training, validation = (split(part) for part in parts)
         vocabulary = WordVocabulary(training, config["size"])
         counts = Counts(vocabulary.encode(training), len(vocabulary), max(config["orders"]))
         held_out = vocabulary.encode(validation)
@@ -101,12 +103,15 @@ def measure_words(config: dict, seed: int, folder: Path) -> dict:
         best = ModifiedKneserNey(counts, 3)
         metrics[f"{name}/sample"] = " ".join(decoding.sample(best, vocabulary, prompt=["\n"], length=80))
         metrics |= {f"{name}/{key}": value for key, value in _loners(training, config["frequent"]).items()}
-        metrics[f"{name}/again"] = _again(training, config["times"])
-        metrics[f"{name}/limits"], metrics[f"{name}/limited"] = config["limits"], []
+        metrics[f"{name}/again"] = _again(text, split, config["times"])
+        metrics[f"{name}/limits"] = config["limits"]
+        metrics[f"{name}/limited"], metrics[f"{name}/limited-unknown"] = [], []
         for limit in config["limits"]:
             small = WordVocabulary(training, limit)
             model = ModifiedKneserNey(Counts(small.encode(training), len(small), 3))
-            metrics[f"{name}/limited"].append(evaluate(model, small.encode(validation)).nats_per_symbol)
+            known = small.encode(validation)
+            metrics[f"{name}/limited"].append(evaluate(model, known).nats_per_symbol)
+            metrics[f"{name}/limited-unknown"].append((known == small.unknown).float().mean().item())
     return metrics
 
 
@@ -125,20 +130,16 @@ def _loners(words: list[str], frequent: int) -> dict:
     return {"count": len(words), "pairs": len(pairs), "loners": [one for one in loners if one[3].isalpha()][:8]}
 
 
-def _again(words: list[str], times: int) -> list[float]:
-    """Return how often the pairs that occur 0, 1, … times in one half of a text occur in the other, on average.
+def _again(text: str, split: Callable[[str], list[str]], times: int) -> list[float]:
+    """Return how often the pairs of words that occur 1, 2, … times in one half of a text occur in the other, on average.
 
-    The pairs that occur 0 times are those of words that occur in the first half.
+    The lines are dealt to the two halves in turn, so that both are about the same things.
     """
-    half = len(words) // 2
-    one, other = (Counter(zip(part[:-1], part[1:], strict=True)) for part in (words[:half], words[half : 2 * half]))
-    known = set(words[:half])
-    new = sum(count for pair, count in other.items() if pair not in one and known.issuperset(pair))
-    means = [new / (len(known) ** 2 - len(one))]
-    for count in range(1, times):
-        pairs = [pair for pair, seen in one.items() if seen == count]
-        means.append(sum(other[pair] for pair in pairs) / len(pairs))
-    return means
+    lines = text.splitlines()
+    halves = (split("\n".join(lines[first::2])) for first in (0, 1))
+    one, other = (Counter(zip(words[:-1], words[1:], strict=True)) for words in halves)
+    seen = [[pair for pair, count in one.items() if count == number] for number in range(1, times)]
+    return [sum(other[pair] for pair in pairs) / len(pairs) for pairs in seen]
 
 
 def measure_learning_curves(config: dict, seed: int, folder: Path) -> dict:
