@@ -131,7 +131,7 @@ def _loners(words: list[str], frequent: int) -> dict:
 
 
 def _again(text: str, split: Callable[[str], list[str]], times: int) -> list[float]:
-    """Return how often the pairs of words that occur 1, 2, … times in one half of a text occur in the other, on average.
+    """Return how often, on average, the pairs of words that occur 1, 2, … times in one half of a text are in the other.
 
     The lines are dealt to the two halves in turn, so that both are about the same things.
     """
