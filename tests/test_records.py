@@ -105,7 +105,7 @@ def test_a_stopped_run_says_how_to_go_on(coin, monkeypatch, capsys):
 
     monkeypatch.setattr(experiments, "run", stop)
     assert main(["run", "coin"]) == 130
-    assert "the same command goes on from the last checkpoint" in capsys.readouterr().err
+    assert "the same command goes on from what is kept" in capsys.readouterr().err
 
 
 def test_list_names_every_experiment(capsys):
