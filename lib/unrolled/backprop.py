@@ -211,12 +211,12 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
         ∂L/∂h_t = W_hyᵀ e_t + W_hhᵀ δ_{t+1}             (:eq:`eq-delta-h`), with δ_{T+1} = 0
         δ_t = φ′(a_t) ⊙ ∂L/∂h_t                         (:eq:`eq-delta`)
         ∂L/∂W_hh = Σ_t δ_t h_{t−1}ᵀ                     (:eq:`eq-grad-W-hh`)
-        ∂L/∂W_xh = Σ_t δ_t x_tᵀ                         (:eq:`eq-grad-W-xh`)
-        ∂L/∂b_h = Σ_t δ_t                               (:eq:`eq-grad-b-h`)
-        ∂L/∂W_hy = Σ_t e_t h_tᵀ                         (:eq:`eq-grad-W-hy`)
-        ∂L/∂b_y = Σ_t e_t                               (:eq:`eq-grad-b-y`)
-        ∂L/∂h_0 = W_hhᵀ δ_1                             (:eq:`eq-grad-h-0`)
-        ∂L/∂x_t = W_xhᵀ δ_t                             (:eq:`eq-grad-x`)
+        ∂L/∂W_xh = Σ_t δ_t x_tᵀ                         (:eq:`eq-gradients`)
+        ∂L/∂b_h = Σ_t δ_t                               (:eq:`eq-gradients`)
+        ∂L/∂W_hy = Σ_t e_t h_tᵀ                         (:eq:`eq-gradients`)
+        ∂L/∂b_y = Σ_t e_t                               (:eq:`eq-gradients`)
+        ∂L/∂h_0 = W_hhᵀ δ_1                             (:eq:`eq-gradients`)
+        ∂L/∂x_t = W_xhᵀ δ_t                             (:eq:`eq-gradients`)
 
     With ``truncate=k`` the sequence is cut into windows of k steps, 1 … k, k + 1 … 2k and so on (the last may be
     shorter). The state is carried from window to window, but no derivative is: δ_{t+1} counts as 0 where t is the last
@@ -249,16 +249,16 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
         inside = truncate is None or t % truncate != 0  # t + 1 is in the same window
         d_h[t] = e[t - 1] @ W_hy + (delta[t + 1] @ W_hh if inside else 0)  # eq-delta-h
         delta[t] = slope(h[t]) * d_h[t]  # eq-delta
-    d_h[0] = delta[1] @ W_hh  # eq-grad-h-0
+    d_h[0] = delta[1] @ W_hh  # eq-gradients
     deltas = deltas[..., 1 : T + 1, :]  # δ_1 … δ_T
     return Gradients(
-        W_xh=_rows(deltas).T @ _rows(trace.inputs),  # eq-grad-W-xh
+        W_xh=_rows(deltas).T @ _rows(trace.inputs),  # eq-gradients
         W_hh=_rows(deltas).T @ _rows(states[..., :-1, :]),  # eq-grad-W-hh
-        W_hy=_rows(errors).T @ _rows(states[..., 1:, :]),  # eq-grad-W-hy
-        b_h=_rows(deltas).sum(axis=0),  # eq-grad-b-h
-        b_y=_rows(errors).sum(axis=0),  # eq-grad-b-y
+        W_hy=_rows(errors).T @ _rows(states[..., 1:, :]),  # eq-gradients
+        b_h=_rows(deltas).sum(axis=0),  # eq-gradients
+        b_y=_rows(errors).sum(axis=0),  # eq-gradients
         h_0=by_state[..., 0, :],
-        inputs=deltas @ W_xh,  # eq-grad-x
+        inputs=deltas @ W_xh,  # eq-gradients
         states=by_state[..., 1:, :],
     )
 
