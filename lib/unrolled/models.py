@@ -138,16 +138,16 @@ class LanguageModel(NeuralModel):
 class FixedWindowLM(NeuralModel):
     """Predict the next symbol from the last few through ordinary layers (:eq:`eq-window`; Bengio et al. 2003).
 
-        x = [E[w_{t−n+1}], …, E[w_t]]                the vectors of the last n symbols, end to end
-        a = tanh(norm(W x + b)), once for each hidden layer
-        logits_t = W_y a + b_y
+        x = [E[w_{t−m+1}], …, E[w_t]]                the vectors of the last m symbols, end to end
+        h ← tanh(norm(W h + b)), once for each hidden layer, beginning with h = x
+        logits_t = W_hy h + b_y
 
-    The state is the last n − 1 symbols, so that a text can be read in pieces. A symbol before the beginning has the
+    The state is the last m − 1 symbols, so that a text can be read in pieces. A symbol before the beginning has the
     vector zero.
 
     Args:
         vocab_size: V, the number of symbols.
-        window: n, how many symbols it sees.
+        window: m, how many symbols it sees.
         embedding_size: the length of a symbol's vector.
         hidden_size: the units of each hidden layer.
         hidden_layers: how many there are.
