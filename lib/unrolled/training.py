@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -86,6 +87,7 @@ def train(
     validate_every: int = 0,
     checkpoint: Path | str | None = None,
     checkpoint_every: int = 1000,
+    watch: Callable[[int], None] | None = None,
     progress: bool = True,
     label: str = "training",
 ) -> History:
@@ -104,6 +106,7 @@ def train(
         validate_every: score it after every so many updates, and at the end; 0: never.
         checkpoint: the file to keep the run in.
         checkpoint_every: updates between two writings.
+        watch: called after each update with the number of those done, to measure on the way.
         progress: show a bar with the loss.
         label: the bar's name.
 
@@ -154,6 +157,8 @@ def train(
                 history.validation.append(score.nats_per_symbol)
             if checkpoint is not None and done % checkpoint_every == 0:
                 _save(checkpoint, model, optimizer, recipe, history, done, state)
+            if watch is not None:
+                watch(done)
             bar.set_postfix(loss=f"{history.losses[-1]:.3f}", refresh=False)
             bar.update()
     finally:

@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 import difflib
-import json
-import os
 import time
 from pathlib import Path
 
 from unrolled import records, settings
-from unrolled.experiments import counting, memory, recurrent, windows
-from unrolled.experiments.base import Experiment, texts
+from unrolled.experiments import counting, gradients, memory, recurrent, windows
+from unrolled.experiments.base import Experiment, kept, texts
 
-EXPERIMENTS = {one.name: one for module in (counting, windows, recurrent, memory) for one in module.EXPERIMENTS}
+EXPERIMENTS = {
+    one.name: one for module in (counting, windows, recurrent, gradients, memory) for one in module.EXPERIMENTS
+}
 
 
 def find(name: str) -> Experiment:
@@ -55,17 +55,9 @@ def run(name: str, seeds: int = 3, folder: Path | str = "runs") -> records.Recor
     folder = Path(folder) / f"{name}-{profile}-{config_hash}{data_hash}"
     measured = []
     for seed in range(seeds):
-        done = folder / f"seed-{seed}.json"
-        if not done.exists():
-            circumstances = records.circumstances(settings.device())
-            started = time.perf_counter()
-            metrics = experiment.measure(config, seed, folder / f"seed-{seed}")
-            seconds = round(time.perf_counter() - started, 1)
-            done.parent.mkdir(parents=True, exist_ok=True)
-            part = done.with_suffix(".part")
-            part.write_text(json.dumps({"metrics": metrics, "seconds": seconds, "circumstances": circumstances}))
-            os.replace(part, done)
-        measured.append(json.loads(done.read_text()))
+        measured.append(
+            kept(folder / f"seed-{seed}.json", lambda seed=seed: _measured(experiment, config, seed, folder))
+        )
     return records.Record(
         name=name,
         profile=profile,
@@ -77,6 +69,15 @@ def run(name: str, seeds: int = 3, folder: Path | str = "runs") -> records.Recor
         seconds=[one["seconds"] for one in measured],
         circumstances=[one["circumstances"] for one in measured],
     )
+
+
+def _measured(experiment: Experiment, config: dict, seed: int, folder: Path) -> dict:
+    """Measure one seed; return its metrics, the seconds it took, and the circumstances when it began."""
+    circumstances = records.circumstances(settings.device())
+    started = time.perf_counter()
+    metrics = experiment.measure(config, seed, folder / f"seed-{seed}")
+    seconds = round(time.perf_counter() - started, 1)
+    return {"metrics": metrics, "seconds": seconds, "circumstances": circumstances}
 
 
 def _data_hash(config: dict) -> str:

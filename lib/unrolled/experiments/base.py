@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,16 @@ class Experiment:
     configs: dict[str, dict]
     measure: Callable[[dict, int, Path], dict]
     seeded: bool = True
+
+
+def kept(file: Path, make: Callable[[], dict]) -> dict:
+    """Return what `make` returns; from the file, where it was kept there before."""
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(make()))
+        os.replace(part, file)
+    return json.loads(file.read_text())
 
 
 def texts(config: dict, seed: int = 0) -> tuple[str, str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from pathlib import Path
 
 import torch
 
 from unrolled import cells, memory, settings
-from unrolled.experiments.base import Experiment
+from unrolled.experiments.base import Experiment, kept
 from unrolled.initialisation import initialise
 
 
@@ -58,7 +56,6 @@ def measure_memory(config: dict, seed: int, folder: Path) -> dict:
     Beside them, ``TASK-REMEDY-solved`` is the number of lengths at which that remedy succeeded. Every training leaves
     a small file in the folder, so that a killed run goes on with the next one.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     # Gradients that vanish are subnormal numbers before they are zero, and those take a processor several times longer.
     torch.set_flush_denormal(True)
     try:
@@ -68,12 +65,13 @@ def measure_memory(config: dict, seed: int, folder: Path) -> dict:
             for label, remedy in config["remedies"].items():
                 ends = []
                 for length in told["lengths"]:
-                    done = folder / f"{name}-{label}-{length}.json"
-                    if not done.exists():
-                        part = done.with_suffix(".part")
-                        part.write_text(json.dumps(train_one(told, remedy, memory.TASKS[name](length), seed)))
-                        os.replace(part, done)
-                    ends.append(json.loads(done.read_text()))
+                    task = memory.TASKS[name](length)
+                    ends.append(
+                        kept(
+                            folder / f"{name}-{label}-{length}.json",
+                            lambda told=told, remedy=remedy, task=task: train_one(told, remedy, task, seed),
+                        )
+                    )
                 for what in ends[0]:
                     metrics[f"{name}-{label}-{what}"] = [end[what] for end in ends]
                 metrics[f"{name}-{label}-solved"] = sum(end["success"] for end in ends)
