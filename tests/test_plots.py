@@ -153,6 +153,28 @@ def test_bad_series_are_named():
         plots.curves({"loss": (np.arange(3), np.zeros((2, 4)))}, xlabel="x", ylabel="y")
 
 
+def test_panels_share_their_axes_and_name_each_kind_of_line_once():
+    groups = {
+        "before": {"short": ([1, 2], [1.0, 2.0]), "long": ([1, 2], [[3.0, 4.0], [5.0, 6.0]])},
+        "after": {"short": ([1, 2], [10.0, 20.0]), "long": ([1, 2], [30.0, 40.0])},
+    }
+    fig = plots.panels(groups, xlabel="lag", ylabel="norm", ylog=True)
+    left, right = fig.axes
+    assert [ax.get_title() for ax in fig.axes] == ["before", "after"]
+    assert left.get_ylim() == right.get_ylim() and right.get_yscale() == "log"
+    assert left.lines[1].get_ydata().tolist() == [4.0, 5.0] and right.lines[0].get_ydata().tolist() == [10.0, 20.0]
+    assert left.lines[0].get_color() == right.lines[0].get_color() != left.lines[1].get_color()
+    (legend,) = fig.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["short", "long"]
+
+
+def test_panels_with_other_lines_are_refused():
+    with pytest.raises(ValueError, match="the same labels"):
+        plots.panels({"a": {"x": ([1], [1.0])}, "b": {"y": ([1], [1.0])}}, xlabel="", ylabel="")
+    with pytest.raises(ValueError, match="at least one panel"):
+        plots.panels({}, xlabel="", ylabel="")
+
+
 def test_a_heatmap_is_white_at_zero_and_names_every_character():
     fig = plots.heatmap(np.array([[0.5, -2.0, 0.0]]), columns="a \n", rows=["h"], xlabel="x", ylabel="y", label="z")
     ax = fig.axes[0]

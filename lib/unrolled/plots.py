@@ -17,6 +17,7 @@ import matplotlib
 import numpy as np
 from cycler import cycler
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unrolled.lettering import FEW, ink, name_at_right, scale
@@ -33,6 +34,7 @@ STYLE = {
     "axes.spines.right": False,
     "axes.xmargin": 0.015,
     "axes.labelsize": 12,
+    "axes.titlesize": 12,
     "figure.figsize": (7.0, 3.6),
     "figure.dpi": 96,
     "figure.constrained_layout.use": True,
@@ -94,6 +96,34 @@ def save(fig: Figure, name: str) -> Path | None:
     return path
 
 
+def _lines(ax: Axes, series: Mapping[str, tuple]) -> tuple[list[tuple], list[float]]:
+    """Draw a line for each series, the mean of its seeds within their range; return the lines' names and ends.
+
+    Raises:
+        ValueError: there is no series, or the shapes of an x and a y do not agree.
+    """
+    if not series:
+        raise ValueError("series is empty: give at least one label with its (x, y)")
+    names, ends = [], []
+    for number, (label, (x, y)) in enumerate(series.items()):
+        x, y = np.asarray(x), np.atleast_2d(np.asarray(y, dtype=float))
+        if x.ndim != 1 or y.ndim != 2 or y.shape[1] != len(x) or len(x) == 0:
+            raise ValueError(
+                f"{label!r} has x of shape {x.shape} and y of shape {np.shape(series[label][1])}; "
+                "right are (points,) with (points,) or (seeds, points)"
+            )
+        mean = y.mean(axis=0)
+        marker = MARKERS[number % len(MARKERS)] if len(x) <= FEW else None
+        (line,) = ax.plot(x, mean, label=label, marker=marker, markersize=5)
+        if len(y) > 1:
+            ax.fill_between(x, y.min(axis=0), y.max(axis=0), color=line.get_color(), alpha=0.18, linewidth=0)
+        seen = np.flatnonzero(np.isfinite(mean))
+        if len(seen):
+            names.append((mean[seen[-1]], label, ink(line.get_color())))
+            ends.append(x[seen[-1]])
+    return names, ends
+
+
 def curves(
     series: Mapping[str, tuple],
     *,
@@ -120,26 +150,8 @@ def curves(
     Raises:
         ValueError: there is no series, or the shapes of an x and a y do not agree.
     """
-    if not series:
-        raise ValueError("series is empty: give at least one label with its (x, y)")
     fig, ax = plt.subplots()
-    names, ends = [], []
-    for number, (label, (x, y)) in enumerate(series.items()):
-        x, y = np.asarray(x), np.atleast_2d(np.asarray(y, dtype=float))
-        if x.ndim != 1 or y.ndim != 2 or y.shape[1] != len(x) or len(x) == 0:
-            raise ValueError(
-                f"{label!r} has x of shape {x.shape} and y of shape {np.shape(series[label][1])}; "
-                "right are (points,) with (points,) or (seeds, points)"
-            )
-        mean = y.mean(axis=0)
-        marker = MARKERS[number % len(MARKERS)] if len(x) <= FEW else None
-        (line,) = ax.plot(x, mean, label=label, marker=marker, markersize=5)
-        if len(y) > 1:
-            ax.fill_between(x, y.min(axis=0), y.max(axis=0), color=line.get_color(), alpha=0.18, linewidth=0)
-        seen = np.flatnonzero(np.isfinite(mean))
-        if len(seen):
-            names.append((mean[seen[-1]], label, ink(line.get_color())))
-            ends.append(x[seen[-1]])
+    names, ends = _lines(ax, series)
     references = [(value, label, GREY) for label, value in (baselines or {}).items()]
     references += [(floor[1], floor[0], "black")] if floor else []
     for value, _, colour in references:
@@ -152,6 +164,41 @@ def curves(
     if not (together and name_at_right(ax, names + references, size)):
         ax.legend()
         name_at_right(ax, references, size)
+    return fig
+
+
+def panels(
+    groups: Mapping[str, Mapping[str, tuple]],
+    *,
+    xlabel: str,
+    ylabel: str,
+    xlog: bool = False,
+    ylog: bool = False,
+    ylim: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw the same kinds of lines under several conditions: a panel for each, side by side on the same axes.
+
+    Args:
+        groups: for each panel, by its title, the series as `curves` takes them, with the same labels in each.
+        xlabel: what x is, with its unit.
+        ylabel: what y is, with its unit.
+        xlog: whether x is on a logarithmic axis.
+        ylog: whether y is.
+        ylim: the ends of the y axis.
+
+    Raises:
+        ValueError: there is no panel, the labels differ, or a panel's series are wrong.
+    """
+    labels = [list(series) for series in groups.values()]
+    if not labels or any(other != labels[0] for other in labels):
+        raise ValueError(f"the panels have the labels {labels}; give at least one panel, and the same labels in each")
+    fig, axes = plt.subplots(1, len(groups), sharex=True, sharey=True, squeeze=False, figsize=(7.0, 3.9))
+    for ax, (title, series) in zip(axes[0], groups.items(), strict=True):
+        _lines(ax, series)
+        scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
+        ax.set(title=title, xlabel=xlabel, ylim=ylim)
+    axes[0, 0].set_ylabel(ylabel)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     return fig
 
 
