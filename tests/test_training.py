@@ -196,3 +196,11 @@ def test_a_recipe_refuses_what_cannot_be(name):
 def test_a_text_too_short_is_named():
     with pytest.raises(ValueError, match="seq_len is 8, but 20 symbols in 4 streams leave 4 a stream"):
         train(model(), TOKENS[:20], RECIPE, progress=False)
+
+
+def test_a_watcher_sees_the_model_after_every_update():
+    watched, seen = model(), []
+    recipe = Recipe(updates=3, batch=4, seq_len=8)
+    train(watched, TOKENS, recipe, progress=False, watch=lambda done: seen.append((done, weights(watched))))
+    assert [done for done, _ in seen] == [1, 2, 3]
+    assert not torch.equal(seen[0][1], seen[1][1]) and torch.equal(seen[2][1], weights(watched))
