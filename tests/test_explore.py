@@ -12,7 +12,7 @@ from ipywidgets.embed import embed_data
 from matplotlib import pyplot as plt
 from PIL import Image
 
-from unrolled import explore, plots
+from unrolled import explore, plots, readings
 
 SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 needs_stack = pytest.mark.skipif(not hasattr(widgets, "Stack"), reason="this ipywidgets has no Stack")
@@ -73,6 +73,16 @@ def test_figures_become_small_pictures_of_one_size_and_are_closed():
     assert all(len(picture) < 60_000 for picture in pictures)
     first = Image.open(io.BytesIO(pictures[0])).convert("RGB")
     assert first.getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_the_gates_of_units_and_their_mean_become_small_frames():
+    text = "The owl said that Anna had gone to the river, and the fox thanked her.\n" * 2
+    units = np.random.default_rng(0).random((4, 3, len(text)))  # (units, gates, characters)
+    values = {f"unit {number}": unit for number, unit in enumerate(units)} | {"mean": units.mean(axis=0)}
+    drawn = {name: readings.gates(text, dict(zip("fio", gates, strict=True))) for name, gates in values.items()}
+    shown = explore.slider(drawn, "unit").children[1]
+    pictures = [picture.value for picture in getattr(shown, "children", [shown])]
+    assert len(set(pictures)) == len(pictures) and all(len(picture) < 40_000 for picture in pictures)
 
 
 def test_the_slider_is_named_for_those_who_do_not_see_it():

@@ -65,13 +65,14 @@ def test_an_unwritable_folder_is_named(tmp_path, monkeypatch):
 
 DRAW = """
 import numpy as np
-from unrolled import lettering, plots
+from unrolled import lettering, plots, readings
 plots.style()
 x = np.arange(9)
 matrix = np.outer(np.sin(x), np.cos(x))
 plots.save(plots.curves({"a": (x, [x, 2 * x]), "b": (x, x)}, xlabel="x", ylabel="y", floor=("f", 0)), "curves")
 plots.save(plots.heatmap(matrix, columns="unrolled!", xlabel="x", ylabel="y", label="z"), "heatmap")
 plots.save(plots.dots({"a": [1, 2], "b": 3}, xlabel="x", baselines={"c": 2}), "dots")
+plots.save(readings.gates("unrolled!", {"f": x / 8, "i": x / 9}), "gates")
 """
 
 
@@ -80,7 +81,7 @@ def test_two_fresh_interpreters_write_the_same_bytes(tmp_path, monkeypatch):
         monkeypatch.setenv("UNROLLED_FIGURES", str(tmp_path / run))
         monkeypatch.setenv("PYTHONHASHSEED", run)
         subprocess.run([sys.executable, "-c", DRAW], check=True)
-    for name in ("curves.svg", "heatmap.svg", "dots.svg"):
+    for name in ("curves.svg", "heatmap.svg", "dots.svg", "gates.svg"):
         first, second = ((tmp_path / run / name).read_bytes() for run in "12")
         assert first == second and b"<dc:date>" not in first
 

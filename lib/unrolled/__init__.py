@@ -2,8 +2,8 @@
 
 The modules stand on floors. ``settings``, ``grammar``, ``stories``, ``corpora``, ``vocabulary``, ``batches`` and
 ``cells`` know nothing of training; ``models`` are built of cells; ``training`` and ``evaluation`` use models;
-``experiments`` uses all of them and ``records`` keeps what they measured; ``plots``, ``diagrams`` and
-``explore`` draw what they are given and compute nothing.
+``experiments`` uses all of them and ``records`` keeps what they measured; ``plots``, ``readings``, ``diagrams``
+and ``explore`` draw what they are given and compute nothing.
 """
 
 __version__ = "0.1.0"
