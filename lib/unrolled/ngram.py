@@ -238,8 +238,9 @@ class KneserNey(NGram):
 
     def _estimate(self, level: Level, k: int, contexts: int) -> tuple[np.ndarray, np.ndarray]:
         c = level.count if k == self.order else level.left
-        discounts = self._discount(np.bincount(c.clip(max=5), minlength=6)) if self._given is None else None
-        if discounts is None:
+        if self._given is None:
+            discounts = self._discount(np.bincount(c.clip(max=5), minlength=6))
+        else:
             discounts = (self._given[k - 1],) * 3
         self._discounts.append(discounts)
         taken = np.array([0.0, *discounts])[c.clip(max=3)]
