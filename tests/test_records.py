@@ -52,6 +52,14 @@ def test_a_run_goes_on_after_the_seeds_it_has(coin, tmp_path):
     assert coin == [0, 1, 2, 3]
 
 
+def test_another_text_is_measured_again(coin, tmp_path, monkeypatch):
+    experiments.EXPERIMENTS["coin"].configs["quick"]["corpus"] = "made up"
+    for text in ("heads", "tails", "heads"):
+        monkeypatch.setattr(experiments, "texts", lambda config, text=text: (text, ""))
+        assert experiments.run("coin", seeds=1, folder=tmp_path / "runs").data_hash == records.digest(text)
+    assert coin == [0, 0]
+
+
 def test_each_seed_keeps_its_own_circumstances(coin, tmp_path, monkeypatch):
     experiments.run("coin", seeds=1, folder=tmp_path / "runs")
     monkeypatch.setattr(records, "commit", lambda: "another")

@@ -110,7 +110,7 @@ class NGram:
         keys, wanted = self.keys[k - 1], context * self.vocab_size + word
         row = np.searchsorted(keys, wanted)
         row[row == len(keys)] = 0
-        return np.where((keys[row] == wanted) & (context >= 0), row, NONE)
+        return np.where(keys[row] == wanted, row, NONE)  # the key after an unseen context is below 0
 
     def _checked(self, tokens: torch.Tensor) -> np.ndarray:
         """Return symbol numbers as an array, having checked them."""
