@@ -119,6 +119,18 @@ def test_training_stops_at_success():
     assert outcome.scores[0] < 0.01
 
 
+def test_no_sequences_are_learned_from_or_scored_twice():
+    drawn = []
+
+    class Watched(Adding):
+        def batch(self, batch, generator):
+            drawn.append(super().batch(batch, generator))
+            return drawn[-1]
+
+    train_on_task(SequenceModel(RNNCell(2, 4), 1), Watched(6), updates=4, batch=20, sequences=20, score_every=2)
+    assert len({inputs.sum().item() for inputs, _ in drawn}) == len(drawn) == 4 + 2
+
+
 def test_success_is_judged_by_the_fresh_sequences():
     class Misleading(Adding):
         def batch(self, batch, generator):
@@ -162,6 +174,13 @@ def test_clipping_bounds_the_gradient_and_divergence_is_told():
     train_on_task(model, task, updates=1, clip=1e-3)
     norms = [weight.grad.norm() for weight in model.parameters()]
     assert torch.stack(norms).norm().item() == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_the_first_update_moves_each_weight_by_the_learning_rate():
+    model = SequenceModel(RNNCell(2, 4), 1)  # Adam's first step has this length, whatever the gradient
+    before = model.output.weight.detach().clone()
+    train_on_task(model, Adding(10), updates=1, learning_rate=0.25)
+    assert (model.output.weight - before).abs().tolist() == [pytest.approx([0.25] * 4, rel=1e-3)]
 
 
 @pytest.fixture
