@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from unrolled import corpora
+from unrolled import corpora, sources
 from unrolled.__main__ import main
 
 TEXT = "“Où est-ce?” asked the fox.\r\nNobody knew.\n" * 10
@@ -56,9 +56,9 @@ def place(monkeypatch, server):
     """Return a function that puts a small corpus, served on this machine, into the table, which is empty otherwise."""
     monkeypatch.setattr(corpora, "SOURCES", {})
 
-    def put(name, contents, split=corpora._ninety, **changes):
+    def put(name, contents, split=sources._ninety, **changes):
         files = tuple(
-            corpora.File(
+            sources.File(
                 path=f"{name}/{file}",
                 bytes=len(content),
                 digest=hashlib.sha256(content).hexdigest(),
@@ -68,7 +68,7 @@ def place(monkeypatch, server):
             for file, content in contents.items()
         )
         server.files.update(contents)
-        corpora.SOURCES[name] = corpora.Source(f"a {name} asks", "public domain", files, split, "first 90 %, last 10 %")
+        corpora.SOURCES[name] = sources.Source(f"a {name} asks", "public domain", files, split, "first 90 %, last 10 %")
         return files
 
     return put
@@ -120,14 +120,14 @@ def test_a_file_in_the_cache_may_be_read_by_whom_the_umask_lets(fox, cache):
 
 def test_files_that_were_published_as_a_split_stay_so(place, cache, server):
     parts = {"train.txt": b"a b \n", "valid.txt": b" c \n", "test.txt": "é\n".encode("latin-1")}
-    place("own", parts, corpora._own, encoding="iso-8859-1")
+    place("own", parts, sources._own, encoding="iso-8859-1")
     corpus = corpora.load("own")
     assert (corpus.train, corpus.validation, corpus.test) == ("a b \n", " c \n", "é\n")
     assert server.asked == ["/train.txt", "/valid.txt", "/test.txt"]
 
 
 def test_names_are_split_as_makemore_splits_them(place, cache):
-    place("names", {"names.txt": "\n".join(f"name{number}" for number in range(25)).encode()}, corpora._names)
+    place("names", {"names.txt": "\n".join(f"name{number}" for number in range(25)).encode()}, sources._names)
     corpus = corpora.load("names")
     words = [f"name{number}" for number in range(25)]
     random.seed(42)
@@ -161,7 +161,7 @@ def test_books_lose_project_gutenbergs_frame_and_nothing_else(place, cache):
     old = old.replace("Produced by", "This etext was prepared by").replace("End of the", "End of The")
     noted = BOOK.replace("\r\n\r\nEnd of", "\r\nTranscriber's Note\r\n\r\nA comma was added.\r\n\r\nEnd of")
     books = {"red.txt": BOOK.format("RED"), "old.txt": old.format("OLD"), "noted.txt": noted.format("NOTED")}
-    place("books", {name: book.encode() for name, book in books.items()}, corpora._books, encoding="utf-8-sig")
+    place("books", {name: book.encode() for name, book in books.items()}, sources._books, encoding="utf-8-sig")
     corpus = corpora.load("books")
     expected = "\n".join(f"   THE {name} BOOK\n\nThere was a fox.\n" for name in ("RED", "OLD", "NOTED"))
     assert corpus.train + corpus.validation == expected and len(corpus.train) == len(expected) * 9 // 10
@@ -180,7 +180,7 @@ def test_books_lose_project_gutenbergs_frame_and_nothing_else(place, cache):
     ids=["no start", "no credit", "no end", "two starts", "two ends", "the end first"],
 )
 def test_a_book_that_is_framed_in_another_way_is_refused(place, cache, strange):
-    place("books", {"red.txt": BOOK.encode(), "odd.txt": strange.encode()}, corpora._books)
+    place("books", {"red.txt": BOOK.encode(), "odd.txt": strange.encode()}, sources._books)
     with pytest.raises(corpora.CorpusError, match=r"^books/odd\.txt is framed in another way: it has \d .*not one of"):
         corpora.load("books")
 
@@ -245,7 +245,7 @@ def test_without_a_network_the_error_says_what_to_do(fox, cache):
 
 
 def test_of_several_files_those_that_are_right_are_kept(place, cache, server):
-    place("own", {"train.txt": b"a\n", "valid.txt": b"b\n", "test.txt": b"c\n"}, corpora._own)
+    place("own", {"train.txt": b"a\n", "valid.txt": b"b\n", "test.txt": b"c\n"}, sources._own)
     server.files["valid.txt"] = b"x\n"
     with pytest.raises(corpora.CorpusError, match="own: what .*valid.txt sent is another file"):
         corpora.load("own")
@@ -308,9 +308,9 @@ def test_a_disk_that_fills_up_during_the_download_is_named(fox, cache):
     resource = pytest.importorskip("resource", reason="this system cannot limit the size of files")
     assert len(CONTENT) > 64
     code = (  # a process of its own, since the limit holds for all that it writes
-        "import resource; from unrolled import corpora as c\n"
-        f"file = c.File({fox.path!r}, {fox.bytes}, {fox.digest!r}, {fox.url!r})\n"
-        "c.SOURCES = {'fox': c.Source('', '', (file,), c._ninety, '')}\n"
+        "import resource; from unrolled import corpora as c, sources as s\n"
+        f"file = s.File({fox.path!r}, {fox.bytes}, {fox.digest!r}, {fox.url!r})\n"
+        "c.SOURCES = {'fox': s.Source('', '', (file,), s._ninety, '')}\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, (64, {resource.RLIM_INFINITY}))\n"
         "try: c.load('fox')\n"
         "except c.CorpusError as error: print(error)"
@@ -351,7 +351,7 @@ STAND_IN = b"Nobody knew. The fox asked.\n"
 @pytest.fixture
 def blob(fox):
     """The same corpus, its file verified by the id that git gives it, with a stand-in."""
-    other = corpora.File("fox/other.txt", len(STAND_IN), hashlib.sha256(STAND_IN).hexdigest(), url="", note="reordered")
+    other = sources.File("fox/other.txt", len(STAND_IN), hashlib.sha256(STAND_IN).hexdigest(), url="", note="reordered")
     git = subprocess.run(["git", "hash-object", "--stdin"], input=CONTENT, capture_output=True, check=True)
     file = dataclasses.replace(
         fox, digest=git.stdout.decode().strip(), check="git blob id", stand_in=other, note="the public file"
@@ -485,7 +485,7 @@ def real(name):
 def test_the_real_corpora_have_the_published_splits(name, sizes):
     corpus = real(name)
     assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == sizes
-    if corpora.SOURCES[name].split is corpora._ninety:
+    if corpora.SOURCES[name].split is sources._ninety:
         text = corpus.train + corpus.validation
         assert len(text.encode()) == corpora.SOURCES[name].bytes
 

@@ -4,6 +4,7 @@ import io
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import matplotlib
 import pytest
@@ -23,6 +24,21 @@ def written(fig):
     return [text.get_text() for text in fig.axes[0].texts]
 
 
+def arrows(fig, colour):
+    """Return where the arrows of a colour begin, and which way each sets out."""
+    found = []
+    for line in fig.axes[0].lines:
+        (x, y), (to_x, to_y), *_ = line.get_xydata()
+        ways = {"right": to_x - x, "left": x - to_x, "up": to_y - y, "down": y - to_y}
+        if line.get_color() == colour:
+            found.append((x, y, max(ways, key=ways.get)))
+    return found
+
+
+def directions(fig, colour):
+    return Counter(way for *_, way in arrows(fig, colour))
+
+
 @pytest.mark.parametrize("steps", [1, 3, 6])
 def test_every_copy_of_the_step_has_the_same_weights(steps):
     texts = written(diagrams.rnn_unrolled(steps))
@@ -33,6 +49,12 @@ def test_every_copy_of_the_step_has_the_same_weights(steps):
     assert sheet.vector(sheet.H, 0) in texts
 
 
+def test_the_network_has_a_loop_or_is_unrolled_to_the_right():
+    fig = diagrams.rnn_unrolled(3)
+    assert directions(fig, sheet.W_XH) == directions(fig, sheet.W_HY) == {"up": 4}
+    assert directions(fig, sheet.W_HH) == {"up": 1, "right": 4}  # the loop; from h_0 to h_3 and on
+
+
 @pytest.mark.parametrize("window", [2, 4, 6])
 def test_every_position_of_a_window_has_weights_of_its_own(window):
     fig = diagrams.window_network(window)
@@ -41,15 +63,25 @@ def test_every_position_of_a_window_has_weights_of_its_own(window):
     assert [texts.count(weight) for weight in positions] == [1] * window
     inks = {text.get_color() for text in fig.axes[0].texts if text.get_text() in positions}
     assert len(inks) == window
-    assert "out of view" in texts
+    assert [directions(fig, sheet.OTHERS[position]) for position in range(window)] == [{"up": 1}] * window
+    places = {text.get_text(): text.get_position() for text in fig.axes[0].texts}
+    inputs = [sheet.vector(sheet.X, f"t-{back}" if back else "t") for back in range(window, -1, -1)]
+    assert sorted(inputs, key=places.get) == inputs and places["out of view"][0] == places[inputs[0]][0]
 
 
 @pytest.mark.parametrize(("t", "k"), [(4, 2), (3, 3), (4, 1)])
 def test_a_gradients_way_has_a_jacobian_for_each_state_it_crosses(t, k):
-    texts = written(diagrams.gradient_paths(4, t, k))
+    fig = diagrams.gradient_paths(4, t, k)
+    texts = written(fig)
     crossed = [step for step in range(1, 5) if rf"$\mathbf{{J}}_{{{step}}}^\top$" in texts]
     assert crossed == list(range(k + 1, t + 1))
     assert texts.count(r"$\partial^{+}$") == 1 and texts.count(sheet.weight("hh")) == 4
+    assert directions(fig, sheet.BACK) == Counter(down=2, left=t - k)
+    assert directions(fig, sheet.FAINT) == Counter(up=6, right=4 - (t - k))
+    columns = {text.get_text(): text.get_position()[0] for text in fig.axes[0].texts}
+    down = sorted((-y, x) for x, y, way in arrows(fig, sheet.BACK) if way == "down")
+    states = [columns[sheet.vector(sheet.H, step)] for step in (t, k)]
+    assert [x for _, x in down] == pytest.approx(states)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +97,7 @@ def test_texts_are_large_apart_and_inside(fig):
     fig.draw_without_rendering()
     boxes = [text.get_window_extent() for text in fig.axes[0].texts]
     assert all(text.get_fontsize() >= 13 for text in fig.axes[0].texts)
+    assert all(text.get_math_fontfamily() == "cm" for text in fig.axes[0].texts)  # as the book's formulas
     assert not any(one.overlaps(other) for n, one in enumerate(boxes) for other in boxes[:n])
     assert all(fig.bbox.x0 <= box.x0 and box.x1 <= fig.bbox.x1 for box in boxes)
     assert all(fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)

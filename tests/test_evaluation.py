@@ -37,7 +37,7 @@ def test_one_stream_equals_reading_symbol_by_symbol(model):
     assert np.allclose(token_nats(model, tokens, streams=1), slowly(model, tokens), atol=1e-5)
 
 
-@pytest.mark.parametrize("window", [1, 7, 64, 500])
+@pytest.mark.parametrize("window", [1, 7, 64, 500, 10**12])
 def test_a_window_forgets(model, window):
     tokens = torch.randint(V, (301,))
     assert np.allclose(token_nats(model, tokens, window=window), slowly(model, tokens, window), atol=1e-5)
@@ -110,3 +110,7 @@ def test_bad_input_is_named(model):
         token_nats(model, torch.tensor([1]))
     with pytest.raises(ValueError, match="window is 0"):
         token_nats(model, torch.arange(5), window=0)
+    with pytest.raises(ValueError, match="streams is 0"):
+        token_nats(model, torch.arange(5), streams=0)
+    with pytest.raises(ValueError, match=r"instead has shape \(4,\) and tokens \(5,\)"):
+        token_nats(model, torch.arange(5), instead=torch.arange(4))

@@ -71,8 +71,15 @@ def test_figures_become_small_pictures_of_one_size_and_are_closed():
     pictures = [picture.value for picture in getattr(shown, "children", [shown])]
     assert {Image.open(io.BytesIO(picture)).size for picture in pictures} == {(1008, 518)}
     assert all(len(picture) < 60_000 for picture in pictures)
-    first = Image.open(io.BytesIO(pictures[0])).convert("RGB")
-    assert first.getpixel((0, 0)) == (255, 255, 255)
+    first = Image.open(io.BytesIO(pictures[0]))
+    assert first.mode == "P" and first.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_the_ground_is_white_whatever_the_style():
+    with matplotlib.rc_context({"savefig.facecolor": "black"}):
+        shown = explore.slider(frames(), "recurrent weight").children[1]
+    first = getattr(shown, "children", [shown])[0]
+    assert Image.open(io.BytesIO(first.value)).convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_the_gates_of_units_and_their_mean_become_small_frames():
@@ -86,8 +93,10 @@ def test_the_gates_of_units_and_their_mean_become_small_frames():
 
 
 def test_the_slider_is_named_for_those_who_do_not_see_it():
-    naming = explore.slider({1: png(), 2: png()}, 'a "b" <i>').children[2].value
+    box = explore.slider({1: png(), 2: png()}, 'a "b" <i>')
+    naming = box.children[2].value
     script = html.unescape(re.search(r'onload="([^"]*)"', naming)[1])
+    assert re.search(r'closest\("\.([^"]+)"\)', script)[1] in box._dom_classes  # where the script looks for the slider
     assert 'const name = "a \\"b\\" <i>"' in script
     assert 'setAttribute("aria-label", name)' in script and "aria-valuetext" in script and ".alt = " in script
     assert "<i>" not in naming  # a label cannot become markup

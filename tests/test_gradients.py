@@ -78,8 +78,9 @@ def test_a_language_model_is_measured():
         return cross_entropy(model.output(last), target, reduction="none")
 
     assert gradients.gradient_by_lag(model.core.cell, embedded, loss, model.initial_state(3)).shape == (3, 7)
-    measured = gradients.recurrent_gradient(model.core.cell, embedded, loss)
-    logits, _ = model(tokens)
+    state = torch.randn(3, 5)
+    measured = gradients.recurrent_gradient(model.core.cell, embedded, loss, state)
+    logits, _ = model(tokens, state)
     cross_entropy(logits[:, -1], target).backward()
     assert measured.shape == (25,)
     assert torch.allclose(torch.from_numpy(measured).view(5, 5), model.core.cell.W_hh.grad, atol=1e-7)
@@ -197,6 +198,9 @@ def test_the_lyapunov_exponent_follows_a_difference_through_the_jacobians_in_the
             carried = jacobian @ carried
         rate = (carried.norm() / v[row].norm()).log().item() / 7
         assert measured[row].item() == pytest.approx(rate, abs=1e-12)
+    without_a_fifth = gradients.lyapunov(cell, inputs, state, warm_up=1, seed=4)
+    assert torch.equal(gradients.lyapunov(cell, inputs, state, seed=4), without_a_fifth)
+    assert not torch.allclose(without_a_fifth, measured)
 
 
 def test_a_difference_that_dies_has_a_rate_of_minus_infinity():
@@ -218,6 +222,7 @@ def test_an_initialisation_has_its_spectral_radius(kind, radius):
         assert singular[0] > 1.5 * radius and singular[-1] < 0.3 * radius
     else:
         assert torch.allclose(singular, torch.full((40,), radius), rtol=1e-4)
+    assert torch.equal(cell.W_hh, radius * torch.eye(40)) == (kind == "identity")
     assert (cell.b_h == 0).all() and torch.equal(cell.W_xh, before) and cell.W_hh.requires_grad
     again = initialise(RNNCell(3, 40), kind, radius, torch.Generator().manual_seed(1))
     assert torch.equal(again.W_hh, cell.W_hh)

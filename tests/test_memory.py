@@ -119,6 +119,28 @@ def test_training_stops_at_success():
     assert outcome.scores[0] < 0.01
 
 
+def test_no_sequences_are_learned_from_or_scored_twice():
+    drawn = []
+
+    class Watched(Adding):
+        def batch(self, batch, generator):
+            drawn.append(super().batch(batch, generator))
+            return drawn[-1]
+
+    train_on_task(SequenceModel(RNNCell(2, 4), 1), Watched(6), updates=4, batch=20, sequences=20, score_every=2)
+    assert len({inputs.sum().item() for inputs, _ in drawn}) == len(drawn) == 4 + 2
+
+
+def test_success_is_judged_by_the_fresh_sequences():
+    class Misleading(Adding):
+        def batch(self, batch, generator):
+            inputs, targets = super().batch(batch, generator)
+            return inputs, targets + (batch == 50)
+
+    outcome = train_on_task(Oracle(), Misleading(30), updates=2, batch=8, sequences=50, score_every=1)
+    assert not outcome.success and max(outcome.losses) < 0.01 and min(outcome.scores) > 0.9
+
+
 def test_a_small_network_solves_a_short_task_and_without_memory_it_does_not():
     torch.manual_seed(0)
     task = Adding(6)
@@ -154,6 +176,13 @@ def test_clipping_bounds_the_gradient_and_divergence_is_told():
     assert torch.stack(norms).norm().item() == pytest.approx(1e-3, rel=1e-3)
 
 
+def test_the_first_update_moves_each_weight_by_the_learning_rate():
+    model = SequenceModel(RNNCell(2, 4), 1)  # Adam's first step has this length, whatever the gradient
+    before = model.output.weight.detach().clone()
+    train_on_task(model, Adding(10), updates=1, learning_rate=0.25)
+    assert (model.output.weight - before).abs().tolist() == [pytest.approx([0.25] * 4, rel=1e-3)]
+
+
 @pytest.fixture
 def tiny():
     config = experiment.EXPERIMENTS[0].configs["quick"]
@@ -185,9 +214,38 @@ def test_the_experiment_measures_each_remedy_at_each_length_and_goes_on(tiny, tm
     assert asked == [(tiny["remedies"]["tanh"], Adding(4))]
 
 
-def test_the_experiment_leaves_subnormal_numbers_as_they_were(tiny, tmp_path):
+def test_the_experiment_flushes_subnormal_numbers_and_leaves_them_as_they_were(tiny, tmp_path, monkeypatch):
+    flushed = []
+
+    def watched(*_):
+        flushed.append((torch.tensor(1e-30) * torch.tensor(1e-10)).item() == 0)
+        return {"success": 0}
+
+    monkeypatch.setattr(experiment, "train_one", watched)
+    can = torch.set_flush_denormal(True)
+    torch.set_flush_denormal(False)
     experiment.measure_memory(tiny, 0, tmp_path)
+    assert flushed == [can] * 3 * len(tiny["remedies"])
     assert torch.tensor(1e-30) * torch.tensor(1e-10) > 0
+
+
+def test_a_remedy_is_what_its_name_says(tiny, monkeypatch):
+    asked, told = {}, tiny["tasks"]["adding"]
+
+    def train(model, task, **how):
+        asked.update(how, cell=model.cell)
+        return Outcome(updates=4, scores=[task.trivial / 2, math.inf])
+
+    monkeypatch.setattr(experiment.memory, "train_on_task", train)
+    for label, remedy in tiny["remedies"].items():
+        end = experiment.train_one(told, remedy, Adding(4), 7)
+        cell, eye = asked["cell"], torch.eye(5)
+        assert cell.nonlinearity == ("relu" if "irnn" in label else "tanh")
+        assert torch.equal(cell.W_hh, eye) == ("irnn" in label)
+        assert torch.allclose(cell.W_hh @ cell.W_hh.T, eye, atol=1e-5) == ("tanh" not in label)
+        assert asked["clip"] == (1.0 if label.endswith("clipped") else math.inf)
+        assert (asked["learning_rate"], asked["seed"]) == (remedy["learning_rate"], 7)
+        assert end["loss"] == pytest.approx(0.5)  # the last finite one
 
 
 def test_a_run_that_diverged_before_it_was_scored_counts_as_no_better_than_trivial(tiny, monkeypatch):

@@ -76,16 +76,22 @@ def test_a_window_network_sees_exactly_its_window():
     assert (difference[5:9] > 0).all() and (difference[:5] == 0).all() and (difference[9:] == 0).all()
 
 
-def test_a_window_network_is_its_equations():
-    model = FixedWindowLM(11, window=3, embedding_size=2, hidden_size=5, hidden_layers=2, layer_norm=False)
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_a_window_network_is_its_equations(layer_norm):
+    model = FixedWindowLM(11, window=3, embedding_size=2, hidden_size=5, hidden_layers=2, layer_norm=layer_norm)
     tokens = torch.tensor([[4, 9, 1]])
+    first, second, output = (layer for layer in model.layers if isinstance(layer, torch.nn.Linear))
+
+    def logits(x):
+        for layer in (first, second):
+            a = layer.weight @ x + layer.bias
+            x = torch.tanh((a - a.mean()) / torch.sqrt(a.var(correction=0) + 1e-5) if layer_norm else a)
+        return output.weight @ x + output.bias
+
     vectors = torch.cat([model.embedding.weight[number] for number in (4, 9, 1)])
-    first, _, second, _, output = model.layers
-    hidden = torch.tanh(second.weight @ torch.tanh(first.weight @ vectors + first.bias) + second.bias)
-    assert torch.allclose(model(tokens)[0][0, -1], output.weight @ hidden + output.bias, atol=1e-6)
+    assert torch.allclose(model(tokens)[0][0, -1], logits(vectors), atol=1e-6)
     beginning = torch.cat([torch.zeros(4), model.embedding.weight[4]])  # what is missing has the vector zero
-    hidden = torch.tanh(second.weight @ torch.tanh(first.weight @ beginning + first.bias) + second.bias)
-    assert torch.allclose(model(tokens)[0][0, 0], output.weight @ hidden + output.bias, atol=1e-6)
+    assert torch.allclose(model(tokens)[0][0, 0], logits(beginning), atol=1e-6)
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])
@@ -110,6 +116,7 @@ def test_initialisation_and_normalisation_are_switches():
         model = FixedWindowLM(50, hidden_size=400, initialisation=initialisation, layer_norm=False)
         deviations[initialisation] = model.layers[2].weight.std().item()
         assert not any(isinstance(layer, torch.nn.LayerNorm) for layer in model.layers)
+        assert (model.layers[2].bias == 0).all() == (initialisation != "default")
     expected = {"xavier": (2 / 800) ** 0.5, "default": (1 / (3 * 400)) ** 0.5, "normal": 1.0}
     assert deviations == pytest.approx(expected, rel=0.02)
     norms = [layer for layer in FixedWindowLM(50).layers if isinstance(layer, torch.nn.LayerNorm)]
@@ -135,3 +142,7 @@ def test_costs_are_those_of_the_logits_in_evaluation_mode(make):
     logs = torch.log_softmax(model(inputs)[0], dim=2)
     assert torch.allclose(costs.float(), -logs.gather(2, targets[..., None])[..., 0], atol=1e-5)
     assert model.training and costs.dtype == torch.float64 and not costs.requires_grad
+    model.embedding = torch.nn.Sequential(model.embedding, torch.nn.Dropout(0.5))  # costs are without it
+    assert torch.equal(model.costs(inputs, targets)[0], costs)
+    model.eval().costs(inputs, targets)
+    assert not model.training

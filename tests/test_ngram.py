@@ -60,15 +60,15 @@ def test_counts_are_those_of_a_dictionary(tokens, order):
             assert dict(zip(here, level.left.tolist(), strict=True)) == left
 
 
-def test_symbols_that_do_not_fit_one_number_are_sorted_too():
-    """With 33,000 words only four fit into 64 bits; the order of the rest must come from a second key."""
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("vocab_size", [33_000, 70_000])
+def test_symbols_that_do_not_fit_one_number_are_sorted_too(vocab_size):
+    """Of 33,000 words four fit into 63 bits, of 70,000 three; the order of the rest must come from a second key."""
+    rng, apart = np.random.default_rng(0), vocab_size // 5
     few = rng.integers(0, 5, 400)
-    spread = few * 8000
-    small, large = Counts(few, 5, 9), Counts(spread, 33_000, 9)
+    small, large = Counts(few, 5, 9), Counts(few * apart, vocab_size, 9)
     for a, b in zip(small.levels, large.levels, strict=True):
         assert np.array_equal(a.parent, b.parent) and np.array_equal(a.suffix, b.suffix)
-        assert np.array_equal(a.word * 8000, b.word) and np.array_equal(a.left, b.left)
+        assert np.array_equal(a.word * apart, b.word) and np.array_equal(a.left, b.left)
 
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
@@ -115,6 +115,28 @@ def test_maximum_likelihood_and_add_k_are_their_formulas():
     assert likelihood(tokens[None, :2])[0][0, 1, unseen] == -math.inf
 
 
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_after_a_context_that_only_ends_the_text_something_is_predicted(make):
+    model = make(Counts(np.array([0, 1, 0, 2]), 3, 2))
+    assert torch.exp(model(np.array([[2]]))[0]).sum().item() == pytest.approx(1)
+
+
+def test_a_context_beyond_the_beginning_is_shorter():
+    counts = Counts(CHARACTERS.encode(TEXT[:5000]), len(CHARACTERS), 4)
+    tokens = CHARACTERS.encode(TEXT[:3])[None]
+    whole = ngram.AddK(counts, 4, k=0.1)(tokens)[0]
+    for order in (2, 3, 4):
+        assert torch.equal(whole[:, order - 2], ngram.AddK(counts, order, k=0.1)(tokens)[0][:, order - 2])
+
+
+def test_the_size_of_a_model_is_that_of_its_tables():
+    tokens = CHARACTERS.encode(TEXT[:2000]).numpy()
+    sizes = [len(naive_counts(tokens, k)) for k in (1, 2, 3)]
+    model = ngram.KneserNey(Counts(tokens, len(CHARACTERS), 3))
+    assert model.ngrams == sum(sizes)
+    assert model.nbytes == 8 * (2 * sum(sizes) + 1 + sum(sizes[:2]))  # a key and a share each; a rest a context
+
+
 def test_modified_discounts_are_chen_and_goodmans():
     tokens = CHARACTERS.encode(TEXT).numpy()
     model = ngram.ModifiedKneserNey(Counts(tokens, len(CHARACTERS), 4))
@@ -133,6 +155,10 @@ def test_too_few_counts_fall_back_to_fixed_discounts():
     counts = Counts(np.arange(30) % 3, 3, 2)
     assert ngram.KneserNey(counts).discounts.tolist() == [[0.5] * 3] * 2
     assert ngram.ModifiedKneserNey(counts).discounts.tolist() == [[0.5, 1.0, 1.5]] * 2
+    once = Counts(np.arange(30), 30, 2)  # n₂ = 0: all would be discounted
+    assert ngram.KneserNey(once).discounts.tolist() == [[0.5] * 3] * 2
+    uneven = Counts(np.arange(22).repeat([1] * 10 + [2] + [3] * 10 + [4]), 22, 1)  # D₂ would be below 0
+    assert ngram.ModifiedKneserNey(uneven).discounts.tolist() == [[0.5, 1.0, 1.5]]
 
 
 def test_equal_to_nltk_where_the_definitions_agree():
@@ -173,6 +199,49 @@ def test_an_arpa_file_scores_the_same_in_kenlm(tmp_path, order, make, kind):
     logs = [log for log, *_ in theirs.full_scores(sentence, bos=False, eos=False)]
     ours = -model.costs(held_out[None, :-1], held_out[None, 1:])[0][0] / math.log(10)
     assert np.abs(np.array(logs[1:]) - ours.numpy()).max() < 1e-4
+
+
+def read_arpa(path):
+    """Return (log₁₀ p, log₁₀ of the back-off weight) for each n-gram of a file, and the number of each order."""
+    head, *parts, end = path.read_text(encoding="utf8").split("\n\n")
+    table, sizes = {}, []
+    for part in parts:
+        rows = [row.split("\t") for row in part.split("\n")[1:]]
+        table |= {tuple(row[1].split(" ")): (float(row[0]), float(row[2]) if len(row) > 2 else 0.0) for row in rows}
+        sizes.append(len(rows))
+    assert head == "\\data\\\n" + "\n".join(f"ngram {k}={size}" for k, size in enumerate(sizes, start=1))
+    assert end == "\\end\\\n"
+    return table
+
+
+def backed_off(table, context, word):
+    """Return log₁₀ p as any reader of ARPA files computes it."""
+    if (*context, word) in table:
+        return table[*context, word][0]
+    return table.get(context, (0.0, 0.0))[1] + backed_off(table, context[1:], word)
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("make", [ngram.KneserNey, ngram.ModifiedKneserNey])
+def test_an_arpa_file_holds_what_the_model_computes(tmp_path, order, make):
+    words = WordVocabulary(stories.words(TEXT))  # some of them are not in the part that is counted
+    counts = Counts(words.encode(stories.words(TEXT[:20_000])), len(words), order)
+    model = make(counts)
+    arpa.write(model, words.symbols, tmp_path / "model.arpa")
+    table, names = read_arpa(tmp_path / "model.arpa"), [arpa.word(symbol) for symbol in words.symbols]
+    assert [path.name for path in tmp_path.iterdir()] == ["model.arpa"]
+    held_out = words.encode(stories.words(TEXT[40_000:43_000]))
+    ours = -model.costs(held_out[None, :-1], held_out[None, 1:])[0][0] / math.log(10)
+    read = [names[number] for number in held_out.tolist()]
+    theirs = [backed_off(table, tuple(read[max(0, at - order + 1) : at]), read[at]) for at in range(1, len(read))]
+    assert np.allclose(ours, theirs, atol=1e-6)
+
+
+def test_an_arpa_file_has_no_infinite_logarithm(tmp_path):
+    model = ngram.KneserNey(Counts(np.array([0, 1, 0, 1, 2]), 4, 2), discount=0)
+    arpa.write(model, "abcd", tmp_path / "model.arpa")
+    table = read_arpa(tmp_path / "model.arpa")
+    assert table["d",] == (-99, 0) and table["a",][1] == -99 and np.isfinite(list(table.values())).all()
 
 
 def test_arpa_names_are_distinct_and_free_of_spaces(tmp_path):

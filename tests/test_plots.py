@@ -37,6 +37,8 @@ def labels(fig):
 def test_lines_differ_by_more_than_colour_and_the_ground_is_white():
     lines = [line for line in chart().axes[0].lines if line.get_label().startswith("T = ")]
     assert len({line.get_color() for line in lines}) == len({line.get_linestyle() for line in lines}) == 3
+    few = plots.curves({name: ([1, 2], [1, 2]) for name in "ab"}, xlabel="x", ylabel="y").axes[0].lines
+    assert [line.get_marker() for line in (*few, *lines)] == ["o", "s", "None", "None", "None"]  # few points are marked
     assert matplotlib.rcParams["savefig.facecolor"] == "white"
     assert matplotlib.rcParams["font.size"] >= 11
 
@@ -139,6 +141,12 @@ def test_a_value_out_of_view_is_named_at_the_edge():
     assert all(fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in labels(fig).values())
 
 
+def test_a_curve_is_named_where_it_was_last_seen():
+    fig = plots.curves({"gone": ([1, 2, 3], [1, 5, np.nan])}, xlabel="x", ylabel="y", ylim=(0, 10))
+    box = labels(fig)["gone"]
+    assert (box.y0 + box.y1) / 2 == pytest.approx(fig.axes[0].transData.transform((0, 5))[1], abs=3)
+
+
 def test_direct_labels_can_be_read_on_white():
     for colour in plots.PALETTE:
         rgb = np.array(lettering.ink(colour))
@@ -185,6 +193,15 @@ def test_a_heatmap_is_white_at_zero_and_names_every_character():
     assert fig.axes[1].get_ylabel() == "z"
 
 
+def test_a_heatmap_of_nothing_above_zero_has_half_the_colours():
+    image = plots.heatmap(np.array([[-2.0, 0.0, np.nan]]), xlabel="x", ylabel="y", label="z").axes[0].images[0]
+    assert image.get_clim() == (-2.0, 0.0)
+    darkest, red, green, blue = image.to_rgba(-2.0), *image.to_rgba(0.0)[:3]
+    assert min(red, green, blue) > 0.95 and darkest[2] > 2 * darkest[0]
+    nothing = plots.heatmap(np.zeros((2, 2)), xlabel="x", ylabel="y", label="z").axes[0].images[0]
+    assert nothing.get_clim() == (-1.0, 1.0)
+
+
 def test_a_bad_matrix_is_named():
     with pytest.raises(ValueError, match=r"matrix has shape \(3,\)"):
         plots.heatmap(np.zeros(3), xlabel="x", ylabel="y", label="z")
@@ -198,6 +215,7 @@ def test_dots_stand_at_the_mean_with_baselines_and_floor_as_rows():
     assert [text.get_text() for text in ax.get_yticklabels()] == ["reset", "carried", "b", "f"]
     assert [text.get_text() for text in ax.texts] == ["4.5", "3", "6", "2"]
     assert [list(line.get_xdata()) for line in ax.lines[:2]] == [[4.0, 5.0], [4.5]]
+    assert ax.yaxis_inverted()  # the first row is on top
     assert ax.get_legend() is None
 
 
@@ -205,6 +223,7 @@ def test_grouped_dots_have_a_legend_and_their_own_markers():
     ax = plots.dots({g: {"reset": [1, 2], "carried": [2, 3]} for g in ("16", "32")}, xlabel="perplexity").axes[0]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["reset", "carried"]
     assert len({line.get_marker() for line in ax.lines} - {"None"}) == 2
+    assert len({line.get_ydata()[0] for line in ax.lines}) == 4  # a place each
     with pytest.raises(ValueError, match="values is empty"):
         plots.dots({}, xlabel="x")
 
@@ -214,6 +233,8 @@ def test_a_scatter_names_some_of_its_points():
     fig = plots.scatter(points, named=["upon", "the"], xlabel="count", ylabel="words before", log=True)
     assert [text.get_text() for text in fig.axes[0].texts] == ["upon", "the"]
     assert fig.axes[0].get_xscale() == fig.axes[0].get_yscale() == "log"
+    dots, *marked = (line.get_xydata().tolist() for line in fig.axes[0].lines)
+    assert dots == [list(place) for place in points.values()] and marked == [dots[:1], dots[1:2]]
     with pytest.raises(ValueError, match="points has no 'owl'"):
         plots.scatter(points, named=["owl"], xlabel="x", ylabel="y")
     with pytest.raises(ValueError, match="points is empty"):
@@ -225,8 +246,10 @@ def test_a_page_sets_texts_under_headings():
     texts = [text.get_text() for text in fig.texts]
     assert texts[0] == "order 2" and texts[4] == "order 3" and len(texts) == 6
     assert texts[5] == "line ↵ line $x$" and all(len(text) <= 80 for text in texts)
-    width = fig.get_figwidth() * fig.dpi
-    assert all(text.get_window_extent().x1 <= width for text in fig.texts)
+    boxes = [text.get_window_extent() for text in fig.texts]
+    assert all(box.x1 <= fig.bbox.x1 and fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
+    assert all(above.y0 > below.y1 for above, below in zip(boxes, boxes[1:], strict=False))
+    plots.page({"order 4": r"\frac $\frac$ is no formula"}).draw_without_rendering()
     with pytest.raises(ValueError, match="blocks is empty"):
         plots.page({})
 

@@ -1,8 +1,10 @@
 """Records: written by the command, refused when stale."""
 
 import json
+import subprocess
 
 import pytest
+import torch
 
 from unrolled import experiments, records
 from unrolled.__main__ import main
@@ -36,6 +38,7 @@ def test_the_command_runs_shows_and_keeps(coin, tmp_path, capsys):
     assert record.config == {"sides": 2} and record.profile == "quick" and record.data_hash == ""
     assert "coin (quick), 3 seeds" in record.provenance()
     assert all(value in record.provenance() for value in record.circumstances[0].values())
+    assert [path.name for path in (tmp_path / "recorded").iterdir()] == ["coin.json"]
     assert main(["show", "coin"]) == 0
     assert capsys.readouterr().out == printed.split("kept in")[0]
 
@@ -50,6 +53,14 @@ def test_a_run_goes_on_after_the_seeds_it_has(coin, tmp_path):
     experiments.run("coin", seeds=2, folder=tmp_path / "runs")
     experiments.run("coin", seeds=4, folder=tmp_path / "runs")
     assert coin == [0, 1, 2, 3]
+
+
+def test_another_text_is_measured_again(coin, tmp_path, monkeypatch):
+    experiments.EXPERIMENTS["coin"].configs["quick"]["corpus"] = "made up"
+    for text in ("heads", "tails", "heads"):
+        monkeypatch.setattr(experiments, "texts", lambda config, text=text: (text, ""))
+        assert experiments.run("coin", seeds=1, folder=tmp_path / "runs").data_hash == records.digest(text)
+    assert coin == [0, 0]
 
 
 def test_each_seed_keeps_its_own_circumstances(coin, tmp_path, monkeypatch):
@@ -97,6 +108,30 @@ def test_a_wrong_name_suggests_the_right_one(capsys):
     assert "there is no experiment 'rnn-window'; did you mean 'rnn-windows'?" in capsys.readouterr().err
     assert main(["run", "rnn-windows", "--seeds", "0"]) == 1
     assert "seeds is 0; it must be 1 or more" in capsys.readouterr().err
+
+
+def test_the_hardware_tells_the_threads(monkeypatch):
+    for count, said in ((1, "CPU, 1 thread"), (2, "CPU, 2 threads")):
+        monkeypatch.setattr(torch, "get_num_threads", lambda count=count: count)
+        assert records.circumstances(torch.device("cpu"))["hardware"].endswith(said)
+
+
+def test_a_commit_is_named_and_marked_where_the_tree_has_changes(monkeypatch, tmp_path):
+    def git(*arguments):
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        told = ["git", "-C", str(tmp_path), *who, *arguments]
+        return subprocess.run(told, check=True, capture_output=True, text=True).stdout
+
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.setattr(records, "__file__", str(tmp_path / "records.py"))
+    assert records.commit() == "unknown"
+    git("init", "--quiet")
+    (tmp_path / "records.py").write_text("once")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "one")
+    assert records.commit() == git("rev-parse", "HEAD")[:12]
+    (tmp_path / "records.py").write_text("twice")
+    assert records.commit() == git("rev-parse", "HEAD")[:12] + "+"
 
 
 def test_a_stopped_run_says_how_to_go_on(coin, monkeypatch, capsys):

@@ -110,7 +110,7 @@ class NGram:
         keys, wanted = self.keys[k - 1], context * self.vocab_size + word
         row = np.searchsorted(keys, wanted)
         row[row == len(keys)] = 0
-        return np.where((keys[row] == wanted) & (context >= 0), row, NONE)
+        return np.where(keys[row] == wanted, row, NONE)  # the key after an unseen context is below 0
 
     def _checked(self, tokens: torch.Tensor) -> np.ndarray:
         """Return symbol numbers as an array, having checked them."""
@@ -238,8 +238,9 @@ class KneserNey(NGram):
 
     def _estimate(self, level: Level, k: int, contexts: int) -> tuple[np.ndarray, np.ndarray]:
         c = level.count if k == self.order else level.left
-        discounts = self._discount(np.bincount(c.clip(max=5), minlength=6)) if self._given is None else None
-        if discounts is None:
+        if self._given is None:
+            discounts = self._discount(np.bincount(c.clip(max=5), minlength=6))
+        else:
             discounts = (self._given[k - 1],) * 3
         self._discounts.append(discounts)
         taken = np.array([0.0, *discounts])[c.clip(max=3)]

@@ -231,6 +231,7 @@ def heatmap(
         if given is not None and len(given) != count:
             raise ValueError(f"{len(given)} names for {what}, but the matrix has {count}")
     height, width = matrix.shape
+    # A letter of 11 points is 0.6 · 11 / 72 = 0.092 inches wide.
     size = (max(7.0, 1.7 + 0.115 * width * (columns is not None)), min(6.0, max(2.4, 1.1 + 0.16 * height)))
     fig, ax = plt.subplots(figsize=size)
     limit = np.nanmax(np.abs(matrix)) or 1.0
@@ -243,9 +244,8 @@ def heatmap(
     ax.grid(False)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     if columns is not None:
-        fit = min(11.0, 1.5 * 72 * (size[0] - 1.7) / width)  # a monospaced letter is 0.6 of its size wide
         shown = [{" ": "␣", "\n": "↵"}.get(name, name) for name in columns]
-        ax.set_xticks(range(width), shown, family="DejaVu Sans Mono", fontsize=fit)
+        ax.set_xticks(range(width), shown, family="DejaVu Sans Mono", fontsize=11.0)
         ax.tick_params(axis="x", length=0)
     if rows is not None:
         ax.set_yticks(range(height), rows)

@@ -88,7 +88,7 @@ def measure_words(config: dict, seed: int, folder: Path) -> dict:
         split = split_words if name == "wikitext-2" else stories.words
         text, _ = parts = texts(config | {"corpus": name})
         training, validation = (split(part) for part in parts)
-        vocabulary = WordVocabulary(training, config["size"])
+        vocabulary = WordVocabulary(training)
         counts = Counts(vocabulary.encode(training), len(vocabulary), max(config["orders"]))
         held_out = vocabulary.encode(validation)
         metrics[f"{name}/symbols"], metrics[f"{name}/words"] = len(vocabulary), len(held_out)
@@ -97,7 +97,9 @@ def measure_words(config: dict, seed: int, folder: Path) -> dict:
             scores = [evaluate(make(counts, order), held_out) for order in config["orders"]]
             metrics[f"{name}/{smoothing}"] = [score.nats_per_symbol for score in scores]
         if name == "wikitext-2":
-            test = vocabulary.encode(split(corpora.load(name).test))
+            corpus = corpora.load(name)
+            file, test = corpus.files[0], vocabulary.encode(split(corpus.test))
+            metrics[f"{name}/file"] = f"{file.path}, {file.note}"  # one of two, with the articles in different order
             scores = [evaluate(ModifiedKneserNey(counts, order), test) for order in config["orders"]]
             metrics[f"{name}/test"] = [score.nats_per_symbol for score in scores]
         best = ModifiedKneserNey(counts, 3)
@@ -168,7 +170,6 @@ _WORDS = {
     "corpora": ["stories", "tinystories-sample", "fairy-books", "wikitext-2"],
     "characters": 2_000_000,
     "orders": [1, 2, 3, 4, 5],
-    "size": None,
     "frequent": 100,
     "times": 10,
     "limits": [100, 300, 1000, 3000, 10_000],
