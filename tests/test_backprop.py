@@ -1,8 +1,5 @@
 """The gradients computed by hand equal autograd's, differences', and the double sum, and a mistake would be seen."""
 
-import inspect
-import types
-
 import numpy as np
 import pytest
 import torch
@@ -10,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
+from mistakes import with_mistake
 from unrolled import backprop
 from unrolled.cells import RNNCell, unroll
 from unrolled.differences import central, complex_step, relative_error
@@ -227,11 +225,11 @@ MISTAKES = {
     "W_hy has its transpose forgotten": ("e[t - 1] @ W_hy +", "e[t - 1] @ W_hy.T +"),
     "W_xh has its transpose forgotten": ("inputs=deltas @ W_xh", "inputs=deltas @ W_xh.T"),
     "the gradient is transposed": (
-        "W_hh=_rows(deltas).T @ _rows(states[..., :-1, :])",
-        "W_hh=_rows(states[..., :-1, :]).T @ _rows(deltas)",
+        "W_hh=rows(deltas).T @ rows(states[..., :-1, :])",
+        "W_hh=rows(states[..., :-1, :]).T @ rows(deltas)",
     ),
     "the immediate derivative for the total": ("+ (delta[t + 1] @ W_hh if inside else 0)", ""),
-    "h_t for h_{t−1}": ("_rows(states[..., :-1, :])", "_rows(states[..., 1:, :])"),
+    "h_t for h_{t−1}": ("rows(states[..., :-1, :])", "rows(states[..., 1:, :])"),
     "the factors of each Jacobian are exchanged": (
         "(delta[t + 1] @ W_hh if",
         "(slope(h[t + 1]) * (d_h[t + 1] @ W_hh) if t < T and",
@@ -241,22 +239,13 @@ MISTAKES = {
 }  # fmt: skip
 
 
-def with_mistake(right: str, wrong: str) -> types.ModuleType:
-    """Return the module with one line of its source replaced."""
-    source = inspect.getsource(backprop)
-    assert source.count(right) == 1, f"{right!r} stands {source.count(right)} times in backprop.py; mend this test"
-    mutant = types.ModuleType("mutant")
-    exec(compile(source.replace(right, wrong), "mutant", "exec"), mutant.__dict__)
-    return mutant
-
-
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_seen(mistake, activation):
     network = case(7, 3, 3, 3, 5, (2,))  # square weights, so that a forgotten transpose fits
     right = by_differences(complex_step, *network, activation=activation)
     assert worst(gradients(network, activation=activation), right) < 1e-9
-    mutant = with_mistake(*MISTAKES[mistake])
+    mutant = with_mistake(backprop, *MISTAKES[mistake])
     assert worst(gradients(network, mutant, activation=activation), right) > 1e-3
 
 

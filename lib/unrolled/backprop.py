@@ -10,12 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unrolled.backprop_shared import OUTPUT_AXES, begin, by_step, output_errors, rows, score, sigmoid
+
 # each activation φ(a), and its derivative φ′(a) written with h = φ(a), so that a need not be kept
 ACTIVATIONS = {
     "tanh": (np.tanh, lambda h: 1 - h * h),
-    "sigmoid": (lambda a: (1 + np.tanh(a / 2)) / 2, lambda h: h * (1 - h)),  # 1 / (1 + e^−a), which cannot overflow so
+    "sigmoid": (sigmoid, lambda h: h * (1 - h)),
     "identity": (lambda a: a, np.ones_like),
 }
+
+# the axes of each weight, for `check_shapes`
+AXES = {
+    "W_xh": ("hidden_size", "input_size"),
+    "W_hh": ("hidden_size", "hidden_size"),
+    "b_h": ("hidden_size",),
+} | OUTPUT_AXES
 
 
 class Parameters(NamedTuple):
@@ -78,58 +87,6 @@ class Gradients(NamedTuple):
     states: np.ndarray
 
 
-def check_shapes(parameters: Parameters, inputs: np.ndarray, targets: np.ndarray, h_0: np.ndarray) -> None:
-    """Raise ValueError, naming the array and its axis, unless weights, inputs, targets and state fit together."""
-    if inputs.ndim < 2 or 0 in inputs.shape:
-        raise ValueError(
-            f"inputs have shape {inputs.shape}; (…, time, input_size) is expected, and no axis of length 0"
-        )
-    if np.ndim(parameters.W_hh) != 2 or np.ndim(parameters.W_hy) != 2:
-        raise ValueError(
-            f"W_hh has shape {np.shape(parameters.W_hh)} and W_hy {np.shape(parameters.W_hy)}; "
-            "(hidden_size, hidden_size) and (vocab_size, hidden_size) are expected"
-        )
-    *lead, steps, input_size = inputs.shape
-    hidden_size, vocab_size = parameters.W_hh.shape[0], parameters.W_hy.shape[0]
-    lead = [("batch", size) for size in lead]
-    time, d, h, V = (
-        ("time", steps),
-        ("input_size", input_size),
-        ("hidden_size", hidden_size),
-        ("vocab_size", vocab_size),
-    )
-    expected = {
-        "W_xh": (parameters.W_xh, [h, d]),
-        "W_hh": (parameters.W_hh, [h, h]),
-        "W_hy": (parameters.W_hy, [V, h]),
-        "b_h": (parameters.b_h, [h]),
-        "b_y": (parameters.b_y, [V]),
-        "targets": (targets, [*lead, time]),
-        "h_0": (h_0, [*lead, h]),
-    }
-    for name, (array, axes) in expected.items():
-        shape = np.shape(array)
-        if len(shape) != len(axes):
-            wanted = ", ".join(axis for axis, _ in axes)
-            raise ValueError(f"{name} has shape {shape}; {len(axes)} axes are expected: ({wanted})")
-        for place, ((axis, right), found) in enumerate(zip(axes, shape, strict=True)):
-            if found != right:
-                raise ValueError(f"{name} has shape {shape}: axis {place} ({axis}) is {found} and should be {right}")
-    if not np.issubdtype(targets.dtype, np.integer) or targets.min() < 0 or targets.max() >= vocab_size:
-        found = f"{targets.dtype} from {targets.min()} to {targets.max()}"
-        raise ValueError(f"targets are {found}; integers from 0 to {vocab_size - 1} are expected")
-
-
-def _by_step(array: np.ndarray) -> np.ndarray:
-    """Return a view with the steps first: (…, time, size) → (time, …, size)."""
-    return np.moveaxis(array, -2, 0)
-
-
-def _rows(array: np.ndarray) -> np.ndarray:
-    """Return all steps of all sequences under each other: (…, time, size) → (… · time, size)."""
-    return array.reshape(-1, array.shape[-1])
-
-
 def forward(
     parameters: Parameters,
     inputs: np.ndarray,
@@ -163,43 +120,16 @@ def forward(
     Raises:
         ValueError: arrays that do not fit together, targets outside the vocabulary, or an unknown activation.
     """
-    inputs, targets = np.asarray(inputs), np.asarray(targets)
-    T = inputs.shape[-2] if inputs.ndim > 1 else 0
-    if h_0 is None:
-        h_0 = np.zeros((*inputs.shape[:-2], len(parameters.W_hh)), inputs.dtype)
-    check_shapes(parameters, inputs, targets, h_0)
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation is {activation!r}; it can be one of {', '.join(ACTIVATIONS)}")
     phi, _ = ACTIVATIONS[activation]
-    step_weights = np.full(T, 1 / T) if step_weights is None else np.asarray(step_weights)
-    if step_weights.shape != (T,):
-        raise ValueError(f"step_weights have shape {step_weights.shape}; one for each step is expected: ({T},)")
-    dtype = np.result_type(inputs, h_0, *parameters)
-    dtype = dtype if np.issubdtype(dtype, np.inexact) else np.dtype(float)
-    step_weights = step_weights.astype(dtype)
-    W_xh, W_hh, W_hy, b_h, b_y = parameters
-
-    states = np.empty((*inputs.shape[:-2], T + 1, len(W_hh)), dtype)
-    x, h = _by_step(inputs), _by_step(states)  # (time, …, size): h[t] is h_t, and x[t − 1] is x_t
-    h[0] = h_0
-    for t in range(1, T + 1):
+    inputs, targets, step_weights, states = begin(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
+    W_xh, W_hh, _, b_h, _ = parameters
+    x, h = by_step(inputs), by_step(states)  # (time, …, size): h[t] is h_t, and x[t − 1] is x_t
+    for t in range(1, len(h)):
         h[t] = phi(x[t - 1] @ W_xh.T + h[t - 1] @ W_hh.T + b_h)  # eq-rnn
-    logits = states[..., 1:, :] @ W_hy.T + b_y  # eq-output
-    logits = logits - logits.real.max(axis=-1, keepdims=True)  # changes no probability, and exp cannot overflow
-    log_probabilities = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
-    L = -np.take_along_axis(log_probabilities, targets[..., None], axis=-1)[..., 0]  # (…, time): L_t
-    loss = (L @ step_weights).mean()
-    return loss, Trace(parameters, activation, inputs, targets, step_weights, states, np.exp(log_probabilities))
-
-
-def output_errors(trace: Trace) -> np.ndarray:
-    """Return e_t = c_t (ŷ_t − onehot(target)), the loss by the logits, (…, time, vocab_size) (:eq:`eq-bptt-output`).
-
-    Where there are several sequences, the loss is their mean, and each error is divided by their number.
-    """
-    one_hot = np.eye(trace.probabilities.shape[-1], dtype=trace.states.dtype)[trace.targets]  # (…, time, vocab)
-    sequences = trace.targets.size // len(trace.step_weights)
-    return (trace.probabilities - one_hot) * trace.step_weights[:, None] / sequences  # eq-bptt-output
+    loss, probabilities = score(parameters, states, targets, step_weights)
+    return loss, Trace(parameters, activation, inputs, targets, step_weights, states, probabilities)
 
 
 def backward(trace: Trace, truncate: int | None = None) -> Gradients:
@@ -244,7 +174,7 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
     deltas = np.zeros((*lead, T + 2, len(W_hh)), states.dtype)
     by_state = np.zeros_like(states)
     # all of them (time, …, size); h[t] is h_t and delta[t] is δ_t, but e[t − 1] is e_t
-    h, e, delta, d_h = (_by_step(array) for array in (states, errors, deltas, by_state))
+    h, e, delta, d_h = (by_step(array) for array in (states, errors, deltas, by_state))
     for t in range(T, 0, -1):
         inside = truncate is None or t % truncate != 0  # t + 1 is in the same window
         d_h[t] = e[t - 1] @ W_hy + (delta[t + 1] @ W_hh if inside else 0)  # eq-delta-h
@@ -252,11 +182,11 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
     d_h[0] = delta[1] @ W_hh  # eq-gradients
     deltas = deltas[..., 1 : T + 1, :]  # δ_1 … δ_T
     return Gradients(
-        W_xh=_rows(deltas).T @ _rows(trace.inputs),  # eq-gradients
-        W_hh=_rows(deltas).T @ _rows(states[..., :-1, :]),  # eq-grad-W-hh
-        W_hy=_rows(errors).T @ _rows(states[..., 1:, :]),  # eq-gradients
-        b_h=_rows(deltas).sum(axis=0),  # eq-gradients
-        b_y=_rows(errors).sum(axis=0),  # eq-gradients
+        W_xh=rows(deltas).T @ rows(trace.inputs),  # eq-gradients
+        W_hh=rows(deltas).T @ rows(states[..., :-1, :]),  # eq-grad-W-hh
+        W_hy=rows(errors).T @ rows(states[..., 1:, :]),  # eq-gradients
+        b_h=rows(deltas).sum(axis=0),  # eq-gradients
+        b_y=rows(errors).sum(axis=0),  # eq-gradients
         h_0=by_state[..., 0, :],
         inputs=deltas @ W_xh,  # eq-gradients
         states=by_state[..., 1:, :],
@@ -282,12 +212,12 @@ def double_sum(trace: Trace) -> np.ndarray:
     W_xh, W_hh, W_hy, _, _ = trace.parameters
     _, slope = ACTIVATIONS[trace.activation]
     T = len(trace.step_weights)
-    h, e = _by_step(trace.states), _by_step(output_errors(trace))
+    h, e = by_step(trace.states), by_step(output_errors(trace))
     terms = np.zeros((T, T, *W_hh.shape), trace.states.dtype)
     for t in range(1, T + 1):
         back = e[t - 1] @ W_hy  # (…, hidden): ∂⁺L/∂h_t, through step t's own prediction
         for k in range(t, 0, -1):  # here back is (J_t ⋯ J_{k+1})ᵀ ∂⁺L/∂h_t
             delta = slope(h[k]) * back
-            terms[t - 1, k - 1] = _rows(delta).T @ _rows(h[k - 1])  # eq-double-sum
+            terms[t - 1, k - 1] = rows(delta).T @ rows(h[k - 1])  # eq-double-sum
             back = delta @ W_hh  # one more factor: J_kᵀ
     return terms
