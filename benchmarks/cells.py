@@ -1,4 +1,4 @@
-"""The book's recurrent cells against PyTorch's."""
+"""The book's recurrent cells against PyTorch's, and what each rung of the ladder to the fast ones is worth."""
 
 from __future__ import annotations
 
@@ -8,34 +8,137 @@ import torch
 from pairs import Pair
 from torch import nn
 
-from unrolled.cells import RNNCell, unroll
+from unrolled.cells import CELLS, Cell, GRUCell, LSTMCell, unroll
 
-SHAPES = [  # batch, time steps, d = h, forward only
-    (32, 64, 128, False),
-    (32, 64, 128, True),
-    (64, 128, 256, False),
-    (1, 64, 128, False),
+SHAPES = [  # cell, batch, time steps, d = h, forward only
+    ("rnn", 32, 64, 128, False),
+    ("rnn", 32, 64, 128, True),
+    ("rnn", 64, 128, 256, False),
+    ("rnn", 1, 64, 128, False),
+    ("lstm", 1, 64, 128, False),
+    ("lstm", 64, 128, 128, True),
+    ("gru", 1, 64, 128, False),
+    ("gru", 64, 128, 128, True),
 ]
+BATCH, TIME_STEPS, SIZE = 64, 128, 128  # of the ladder
+
+Layer = Callable[[torch.Tensor], torch.Tensor]  # (batch, time, d) → the hidden states, (batch, time, h)
 
 
 def rows() -> Iterator[Pair]:
-    """Yield the comparisons: each cell on the same input as its peer, forward, or forward and backward."""
-    for batch, time_steps, size, forward_only in SHAPES:
-        passes = "forward" if forward_only else "forward + backward"
-        name = f"RNN, {passes}, B={batch} T={time_steps} d=h={size}"
-        yield Pair(name, *rnn(batch, time_steps, size, forward_only))
+    """Yield the comparisons: each cell, as the library runs it, on the same input as its peer."""
+    for kind, batch, time_steps, size, forward_only in SHAPES:
+        theirs, cell = twins(kind, size)
+        inputs = torch.randn(batch, time_steps, size, requires_grad=not forward_only)
+        passes = forward if forward_only else both_passes
+        name = f"{kind.upper()}, {passes.__doc__.split(':')[0]}, B={batch} T={time_steps} d=h={size}"
+        yield pair(name, passes, inputs, lambda x, cell=cell: unroll(cell, x)[0], lambda x, theirs=theirs: theirs(x)[0])
 
 
-def rnn(batch: int, time_steps: int, size: int, forward_only: bool) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Return the book's RNN and ``torch.nn.RNN`` on the same input: forward, or forward and backward."""
-    theirs = nn.RNN(size, size, batch_first=True)
-    cell = RNNCell.from_torch(theirs)
-    inputs = torch.randn(batch, time_steps, size, requires_grad=not forward_only)
+def ladder(kind: str, compiled: bool) -> Iterator[Pair | str]:
+    """Yield the rungs from the loop that reads like the equations to the fast one, forward and backward.
 
-    def call(layer: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]) -> None:
-        with torch.set_grad_enabled(not forward_only):
-            states, _ = layer(inputs)
-        if not forward_only:
-            states.sum().backward()
+    Args:
+        kind: ``"lstm"`` or ``"gru"``.
+        compiled: whether ``torch.compile`` is tried, which takes a minute.
+    """
+    theirs, cell = twins(kind, SIZE)
+    inputs = torch.randn(BATCH, TIME_STEPS, SIZE, requires_grad=True)
+    rungs: dict[str, Layer] = {
+        "naive loop": lambda x: by_gates(cell, x, hoisted=False),
+        "input projection hoisted": lambda x: by_gates(cell, x, hoisted=True),
+        "gates fused: the plain steps": lambda x: unroll(cell, x, plain=True)[0],
+        "backward pass by hand: the default": lambda x: unroll(cell, x)[0],
+    }
+    for name, layer in rungs.items():
+        yield pair(name, both_passes, inputs, layer, lambda x: theirs(x)[0])
+    if not compiled:
+        yield "torch.compile is left out: --quick"
+        return
+    try:
+        layer = compiled_steps(cell)
+        both_passes(layer, inputs)
+    except Exception as error:  # whatever a compiler may say
+        yield f"torch.compile is left out: it does not work here: {str(error).splitlines()[0]}"
+        return
+    yield pair("plain steps, compiled", both_passes, inputs, layer, lambda x: theirs(x)[0])
 
-    return lambda: call(lambda x: unroll(cell, x)), lambda: call(theirs)
+
+def twins(kind: str, size: int) -> tuple[nn.RNNBase, Cell]:
+    """Return PyTorch's network of one layer, and the book's cell with the same weights."""
+    theirs = CELLS[kind].torch_layer(size, size, batch_first=True)
+    return theirs, CELLS[kind].from_torch(theirs)
+
+
+def pair(name: str, passes: Callable[[Layer, torch.Tensor], float], inputs: torch.Tensor, ours: Layer, peer: Layer):
+    """Return the two layers on the same input."""
+    return Pair(name, lambda: passes(ours, inputs), lambda: passes(peer, inputs), within=1e-4)
+
+
+def forward(layer: Layer, inputs: torch.Tensor) -> float:
+    """forward: return the mean size of a hidden state's element."""
+    with torch.no_grad():
+        return layer(inputs).abs().mean().item()
+
+
+def both_passes(layer: Layer, inputs: torch.Tensor) -> float:
+    """forward + backward: return the mean size of an element of the gradient by the inputs."""
+    inputs.grad = None
+    layer(inputs).sum().backward()
+    return inputs.grad.abs().mean().item()
+
+
+def by_gates(cell: LSTMCell | GRUCell, inputs: torch.Tensor, hoisted: bool) -> torch.Tensor:
+    """Return the hidden states by a loop with products of its own for each gate, (batch, time, hidden).
+
+    Args:
+        cell: an LSTM, or a GRU whose reset gate acts after the product.
+        inputs: (batch, time, input_size).
+        hoisted: make the products with the inputs before the loop, one for each gate, not one for each gate and step.
+    """
+    step = lstm_step if isinstance(cell, LSTMCell) else gru_step
+    blocks = {name: cell.block(name) for name in cell.blocks}
+    if hoisted:
+        ready = {name: (inputs @ W_xh.T + b_h).unbind(1) for name, (W_xh, _, b_h) in blocks.items()}
+    state, hidden = cell.initial_state(inputs), []
+    for t, x in enumerate(inputs.unbind(1)):
+        if hoisted:
+            projected = {name: steps[t] for name, steps in ready.items()}
+        else:
+            projected = {name: x @ W_xh.T + b_h for name, (W_xh, _, b_h) in blocks.items()}
+        state = step(cell, projected, {name: block.W_hh.T for name, block in blocks.items()}, state)
+        hidden.append(state[0] if isinstance(state, tuple) else state)
+    return torch.stack(hidden, dim=1)
+
+
+def lstm_step(cell: LSTMCell, a: dict[str, torch.Tensor], W: dict[str, torch.Tensor], state):
+    """Return (h, c) after a step, from the gates' projected inputs and transposed recurrent weights."""
+    h, c = state
+    f = torch.sigmoid(a["f"] + h @ W["f"])
+    i = torch.sigmoid(a["i"] + h @ W["i"])
+    candidate = torch.tanh(a["candidate"] + h @ W["candidate"])
+    c = f * c + i * candidate
+    o = torch.sigmoid(a["o"] + h @ W["o"])
+    return o * torch.tanh(c), c
+
+
+def gru_step(cell: GRUCell, a: dict[str, torch.Tensor], W: dict[str, torch.Tensor], h: torch.Tensor):
+    """Return h after a step, from the gates' projected inputs and transposed recurrent weights."""
+    z = torch.sigmoid(a["z"] + h @ W["z"])
+    r = torch.sigmoid(a["r"] + h @ W["r"])
+    candidate = torch.tanh(a["candidate"] + r * (h @ W["candidate"] + cell.b_hh))
+    return (1 - z) * h + z * candidate
+
+
+def compiled_steps(cell: Cell) -> Layer:
+    """Return the plain steps, each of them compiled."""
+    step = torch.compile(cell.step)
+
+    def layer(inputs: torch.Tensor) -> torch.Tensor:
+        state, hidden = cell.initial_state(inputs), []
+        for projected in cell.project(inputs).unbind(1):
+            state = step(projected, state)
+            hidden.append(state[0] if isinstance(state, tuple) else state)
+        return torch.stack(hidden, dim=1)
+
+    return layer

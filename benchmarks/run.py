@@ -22,11 +22,14 @@ def table(title: str, rows: Iterable[Pair | str], pairs: int, seconds: float) ->
         print(row if isinstance(row, str) else f"{row.name:{WIDTH}}  {measure(row, pairs, seconds)}", flush=True)
 
 
-def time_cells(pairs: int, seconds: float) -> None:
-    """Print the table of the recurrent cells."""
+def time_cells(pairs: int, seconds: float, quick: bool) -> None:
+    """Print the tables of the recurrent cells: as the library runs them, then rung by rung."""
     torch.manual_seed(0)
     print(f"\nCells, with {torch.get_num_threads()} threads")
     table("ours ÷ torch.nn", cells.rows(), pairs, seconds)
+    for kind in ("lstm", "gru"):
+        title = f"{kind.upper()}, B={cells.BATCH} T={cells.TIME_STEPS} d=h={cells.SIZE}, ÷ torch.nn"
+        table(title, cells.ladder(kind, compiled=not quick), pairs, seconds)
 
 
 def time_ngrams(pairs: int, seconds: float, quick: bool) -> None:
@@ -56,13 +59,13 @@ def main() -> None:
     parser.add_argument("--only", choices=["cells", "ngrams"], help="one subject (default: all)")
     parser.add_argument("--pairs", type=int, default=60, help="alternating pairs a row, at most (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=5, help="until a row stops early (default: %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="tiny corpora: does everything run?")
+    parser.add_argument("--quick", action="store_true", help="tiny corpora, nothing compiled: does everything run?")
     chosen = parser.parse_args()
     if chosen.pairs < 2:
         parser.error("--pairs must be 2 or more: quartiles are printed")
     print(f"torch {torch.__version__}, at most {chosen.pairs} alternating pairs; below 1 is faster than the peer")
     if chosen.only != "ngrams":
-        time_cells(chosen.pairs, chosen.seconds)
+        time_cells(chosen.pairs, chosen.seconds, chosen.quick)
     if chosen.only != "cells":
         time_ngrams(chosen.pairs, chosen.seconds, chosen.quick)
 

@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cells
 import counting
 import pairs
 import pytest
+import torch
 
 ROOT = Path(__file__).parents[1]
 RATIO = re.compile(r"  (\d+\.\d+)   \d+\.\d+ – \d+\.\d+ ")
@@ -27,9 +29,13 @@ def rows(*options):
 
 
 def test_every_row_of_the_cells_has_a_ratio():
-    tables, _ = rows("--only", "cells")
+    tables, _ = rows("--only", "cells", "--quick")
     assert len(tables["ours ÷ torch.nn"]) >= 4
     assert all(float(RATIO.search(row)[1]) > 0 for row in tables["ours ÷ torch.nn"])
+    for kind in ("LSTM", "GRU"):
+        *rungs, compiled = tables[f"{kind}, B=64 T=128 d=h=128, ÷ torch.nn"]
+        assert len(rungs) == 4 and compiled == "torch.compile is left out: --quick"
+        assert all(float(RATIO.search(row)[1]) > 0 for row in rungs)
 
 
 def test_every_row_of_the_ngrams_has_a_ratio_and_its_memory():
@@ -54,6 +60,23 @@ def test_the_models_compared_give_the_same_nats(peer):
         ours = row.ours()
         assert 0 < ours < 3
         assert ours == pytest.approx(row.peer(), abs=1e-4 if peer is counting.against_kenlm else 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_every_rung_of_the_ladder_does_what_torch_does(kind):
+    torch.manual_seed(0)
+    for rung in cells.ladder(kind, compiled=False):
+        if not isinstance(rung, str):
+            assert rung.ours() == pytest.approx(rung.peer(), rel=1e-4)
+
+
+def test_a_compiler_that_fails_is_left_out_in_words(monkeypatch):
+    def no_compiler(*_):
+        raise RuntimeError("no C++ compiler\nand much more")
+
+    monkeypatch.setattr(torch, "compile", no_compiler)
+    *_, last = cells.ladder("gru", compiled=True)
+    assert last == "torch.compile is left out: it does not work here: no C++ compiler"
 
 
 def test_different_answers_are_not_timed():

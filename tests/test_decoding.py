@@ -11,10 +11,11 @@ from unrolled.vocabulary import Vocabulary
 VOCABULARY = Vocabulary("abcd")
 
 
-@pytest.fixture
-def model():
+@pytest.fixture(params=[("rnn", 1), ("lstm", 1), ("lstm", 2), ("gru", 1)], ids=str)
+def model(request):
     torch.manual_seed(2)
-    return LanguageModel(4, embedding_size=3, hidden_size=5)
+    core, num_layers = request.param
+    return LanguageModel(4, embedding_size=3, hidden_size=5, core=core, num_layers=num_layers)
 
 
 def test_the_first_symbol_follows_the_models_distribution(model):

@@ -14,10 +14,11 @@ from unrolled.ngram import KneserNey
 V = 9
 
 
-@pytest.fixture
-def model():
+@pytest.fixture(params=[("rnn", 1), ("lstm", 1), ("lstm", 2), ("gru", 1)], ids=str)
+def model(request):
     torch.manual_seed(1)
-    return LanguageModel(V, embedding_size=4, hidden_size=6)
+    core, num_layers = request.param
+    return LanguageModel(V, embedding_size=4, hidden_size=6, core=core, num_layers=num_layers)
 
 
 def slowly(model, tokens, window=None):

@@ -1,39 +1,72 @@
-"""The language model, over the book's core and over PyTorch's."""
+"""The language model, over the book's cores and over PyTorch's."""
 
 import pytest
 import torch
 
+from unrolled.cells import CELLS
 from unrolled.models import CORES, FixedWindowLM, LanguageModel
+from unrolled.stacks import Stack, TorchLayers
+
+LAYERS = [1, 2, 3]
 
 
-def pair() -> tuple[LanguageModel, LanguageModel]:
+def tensors(state) -> list[torch.Tensor]:
+    """Return the tensors of a state, however it is nested."""
+    return [part for of_layer in state for part in tensors(of_layer)] if isinstance(state, tuple) else [state]
+
+
+def pair(kind: str, num_layers: int) -> tuple[LanguageModel, LanguageModel]:
     """Return two models with the same weights, one over each core."""
-    theirs = LanguageModel(11, embedding_size=5, hidden_size=7, core="torch-rnn").double()
-    ours = LanguageModel(11, embedding_size=5, hidden_size=7, core="rnn").double()
+    options = {"reset": "after"} if kind == "gru" else {}
+    sizes = {"embedding_size": 5, "hidden_size": 7, "num_layers": num_layers}
+    theirs = LanguageModel(11, core=f"torch-{kind}", **sizes).double()
+    ours = LanguageModel(11, core=kind, cell_options=options, **sizes).double()
     ours.embedding.load_state_dict(theirs.embedding.state_dict())
     ours.output.load_state_dict(theirs.output.state_dict())
-    ours.core.cell = type(ours.core.cell).from_torch(theirs.core.rnn)
+    if num_layers == 1:
+        ours.core.cell = CELLS[kind].from_torch(theirs.core.rnn)
+    else:
+        ours.core = Stack.from_torch(theirs.core.rnn)
     return ours, theirs
 
 
-def test_both_cores_predict_the_same():
-    tokens, state = torch.randint(11, (3, 9)), torch.randn(3, 7, dtype=torch.float64)
-    ours, theirs = pair()
-    for start in (None, state):
-        for a, b in zip(ours(tokens, start), theirs(tokens, start), strict=True):
-            assert torch.allclose(a, b, atol=1e-10, rtol=0)
+@pytest.mark.parametrize("num_layers", LAYERS)
+@pytest.mark.parametrize("kind", CELLS)
+def test_both_cores_predict_the_same(kind, num_layers):
+    tokens = torch.randint(11, (3, 9))
+    ours, theirs = pair(kind, num_layers)
+    with torch.no_grad():
+        (logits, state), (logits_, state_) = ours(tokens), theirs(tokens)
+        again, again_ = ours(tokens, state), theirs(tokens, state_)
+    for a, b in [(logits, logits_), (again[0], again_[0]), *zip(tensors(again[1]), tensors(again_[1]), strict=True)]:
+        assert torch.allclose(a, b, atol=1e-10, rtol=0)
 
 
+@pytest.mark.parametrize("num_layers", LAYERS)
 @pytest.mark.parametrize("core", CORES)
-def test_reading_in_pieces_equals_reading_at_once(core):
-    model = LanguageModel(11, hidden_size=7, core=core)
+def test_reading_in_pieces_equals_reading_at_once(core, num_layers):
+    model = LanguageModel(11, hidden_size=7, core=core, num_layers=num_layers)
     tokens = torch.randint(11, (3, 10))
     whole, last = model(tokens)
     first, state = model(tokens[:, :4])
     second, end = model(tokens[:, 4:], state)
-    assert whole.shape == (3, 10, 11) and last.shape == (3, 7)
+    assert whole.shape == (3, 10, 11)
+    assert [part.shape for part in tensors(last)] == [(3, 7)] * num_layers * (2 if core.endswith("lstm") else 1)
     assert torch.allclose(torch.cat([first, second], dim=1), whole, atol=1e-6)
-    assert torch.allclose(end, last, atol=1e-6)
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(tensors(end), tensors(last), strict=True))
+
+
+def test_the_weights_of_one_layer_keep_their_names_and_their_random_numbers():
+    torch.manual_seed(0)
+    embedding, cell, output = torch.nn.Embedding(11, 5), CELLS["rnn"](5, 7), torch.nn.Linear(7, 11)
+    torch.manual_seed(0)
+    model = LanguageModel(11, embedding_size=5, hidden_size=7).state_dict()
+    assert list(model) == [
+        *("h_0", "embedding.weight", "core.cell.W_xh", "core.cell.W_hh", "core.cell.b_h"),
+        *("output.weight", "output.bias"),
+    ]
+    weights = [torch.zeros(7), *embedding.parameters(), *cell.parameters(), *output.parameters()]
+    assert all(torch.equal(a, b) for a, b in zip(model.values(), weights, strict=True))
 
 
 @pytest.mark.parametrize("core", CORES)
@@ -46,11 +79,27 @@ def test_no_prediction_depends_on_the_future(core):
     assert (difference[:6] == 0).all() and (difference[6:] > 0).all()
 
 
-def test_the_initial_state_is_learned_only_if_asked():
+@pytest.mark.parametrize("num_layers", LAYERS)
+@pytest.mark.parametrize("core", CORES)
+def test_the_initial_state_is_learned_only_if_asked(core, num_layers):
     for learned in (False, True):
-        model = LanguageModel(11, learn_initial_state=learned)
-        model(torch.randint(11, (2, 5)))[0].sum().backward()
-        assert (model.h_0.grad is not None) == learned
+        model = LanguageModel(11, core=core, num_layers=num_layers, hidden_size=7, learn_initial_state=learned)
+        model(torch.randint(11, (2, 5)))[0].square().sum().backward()
+        for name in ("h_0", "c_0") if core.endswith("lstm") else ("h_0",):
+            gradient = getattr(model, name).grad
+            assert (gradient is not None) == learned
+            if learned:
+                assert (gradient != 0).any(-1).all() and gradient.numel() == 7 * num_layers
+
+
+@pytest.mark.parametrize("core", ["lstm", "torch-lstm"])
+def test_a_learned_initial_state_reaches_its_layer(core):
+    model = LanguageModel(11, core=core, num_layers=2, hidden_size=7)
+    with torch.no_grad():
+        for name, first in (("h_0", 0.0), ("c_0", 10.0)):
+            getattr(model, name).copy_(first + torch.tensor([[1.0], [2.0]]))
+    values = [part.unique().item() for part in tensors(model.initial_state(3))]
+    assert values == [1.0, 11.0, 2.0, 12.0]  # h and c of the first layer, then of the second
 
 
 @pytest.mark.parametrize("core", CORES)
@@ -58,12 +107,29 @@ def test_bad_input_is_named(core):
     model = LanguageModel(11, hidden_size=7, core=core)
     with pytest.raises(ValueError, match=r"two axes are expected: \(batch, time\)"):
         model(torch.zeros(4, dtype=torch.long))
+    bad = torch.zeros(2, 8)
     with pytest.raises(ValueError, match=r"axis 1 \(hidden_size\) is 8 and should be 7"):
-        model(torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 8))
+        model(torch.zeros(2, 4, dtype=torch.long), (bad, bad) if core.endswith("lstm") else bad)
+    model = LanguageModel(11, hidden_size=7, core=core, num_layers=2)
+    with pytest.raises(ValueError, match="the state is a Tensor; a tuple of 2 states is expected, one for each layer"):
+        model(torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 7))
+    with pytest.raises(ValueError, match="the state is a tuple of 3; a tuple of 2 states"):
+        model(torch.zeros(2, 4, dtype=torch.long), (torch.zeros(2, 7),) * 3)
+
+
+def test_options_reach_every_cell():
+    model = LanguageModel(11, core="lstm", hidden_size=7, num_layers=2, cell_options={"forget_bias": 3.0})
+    assert all((cell.block("f").b_h == 3).all() for cell in model.core.cells)
+    assert isinstance(LanguageModel(11, core="torch-gru", cell_options={"bias": False}).core, TorchLayers)
+
+
+def test_no_layers_are_refused():
+    with pytest.raises(ValueError, match="num_layers is 0; it must be 1 or more"):
+        LanguageModel(11, num_layers=0)
 
 
 def test_an_unknown_core_is_named():
-    with pytest.raises(ValueError, match="core is 'rmn'; it can be one of rnn, torch-rnn"):
+    with pytest.raises(ValueError, match="core is 'rmn'; it can be one of rnn, lstm, gru, torch-rnn, torch-lstm"):
         LanguageModel(11, core="rmn")
 
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from unrolled import training
+from unrolled.cells import detach
 from unrolled.models import LanguageModel
 from unrolled.training import CheckpointError, Recipe, TrainingDiverged, train
 
@@ -18,9 +19,9 @@ TOKENS = torch.arange(3000) % 7  # a text that is easy to learn
 RECIPE = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2)
 
 
-def model(seed: int = 0) -> LanguageModel:
+def model(seed: int = 0, **core) -> LanguageModel:
     torch.manual_seed(seed)
-    return LanguageModel(7, embedding_size=4, hidden_size=16)
+    return LanguageModel(7, embedding_size=4, hidden_size=16, **core)
 
 
 def weights(model: LanguageModel) -> torch.Tensor:
@@ -61,6 +62,26 @@ def test_carrying_the_state_changes_the_second_window_and_not_the_first():
     assert losses[True][0] == losses[False][0] and losses[True][1] != losses[False][1]
 
 
+@pytest.mark.parametrize("core", [{"core": "lstm"}, {"core": "gru"}, {"core": "lstm", "num_layers": 2}])
+def test_gated_cores_learn_and_the_gradient_stops_at_the_windows_edge(core):
+    recipe = Recipe(updates=40, batch=4, seq_len=8, learning_rate=3e-2)
+    history = train(model(**core), TOKENS, recipe, progress=False)
+    assert history.losses[-1] < 0.3 * history.losses[0]
+    carried = train(model(**core), TOKENS, Recipe(updates=2, batch=4, seq_len=8), progress=False)
+    by_hand = model(**core)
+    window = training.Streams(TOKENS, 4, 8).window
+    optimizer = torch.optim.Adam([w for w in by_hand.parameters() if w.requires_grad], lr=Recipe(updates=2).rate(0))
+    logits, state = by_hand(window(0).inputs)
+    torch.nn.functional.cross_entropy(logits.mT, window(0).targets).backward()
+    torch.nn.utils.clip_grad_norm_(by_hand.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    logits, _ = by_hand(window(1).inputs, detach(state))
+    torch.nn.functional.cross_entropy(logits.mT, window(1).targets).backward()
+    norm = torch.sqrt(sum((w.grad**2).sum() for w in by_hand.parameters() if w.grad is not None))
+    assert carried.norms[1] == pytest.approx(norm.item(), rel=1e-4)
+
+
 def test_the_rate_warms_up_and_falls_to_zero():
     recipe = Recipe(updates=100, learning_rate=2.0)
     rates = [recipe.rate(update) for update in range(100)]
@@ -75,10 +96,20 @@ def test_same_seed_same_weights():
     assert torch.equal(weights(runs[0]), weights(runs[1]))
 
 
-@pytest.mark.parametrize("carry", [True, False])
-def test_a_resumed_run_is_exact(tmp_path, monkeypatch, carry):
+@pytest.mark.parametrize(
+    "carry, core",
+    [
+        (True, {}),
+        (False, {}),
+        (True, {"core": "lstm"}),
+        (True, {"core": "lstm", "num_layers": 2}),
+        (True, {"core": "torch-lstm", "num_layers": 2}),
+        (True, {"core": "gru", "learn_initial_state": True}),
+    ],
+)
+def test_a_resumed_run_is_exact(tmp_path, monkeypatch, carry, core):
     recipe = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2, carry=carry)
-    whole = model()
+    whole = model(**core)
     expected = train(whole, TOKENS, recipe, progress=False)
 
     class Killed(Exception):
@@ -93,9 +124,9 @@ def test_a_resumed_run_is_exact(tmp_path, monkeypatch, carry):
 
     monkeypatch.setattr(training, "_save", save_then_die)
     with pytest.raises(Killed):
-        train(model(), TOKENS, recipe, checkpoint=tmp_path / "run.pt", checkpoint_every=7, progress=False)
+        train(model(**core), TOKENS, recipe, checkpoint=tmp_path / "run.pt", checkpoint_every=7, progress=False)
     monkeypatch.undo()
-    resumed = model(seed=99)  # other first weights: they must come from the checkpoint
+    resumed = model(seed=99, **core)  # other first weights: they must come from the checkpoint
     history = train(resumed, TOKENS, recipe, checkpoint=tmp_path / "run.pt", checkpoint_every=7, progress=False)
     assert torch.equal(weights(resumed), weights(whole))
     assert history == expected

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from unrolled import cells
 from unrolled.counts import NONE
+from unrolled.stacks import Layer, Stack, TorchLayers
 
 
 class NeuralModel(nn.Module):
@@ -20,8 +24,8 @@ class NeuralModel(nn.Module):
 
     @torch.no_grad()
     def costs(
-        self, inputs: torch.Tensor, targets: torch.Tensor, state: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+        self, inputs: torch.Tensor, targets: torch.Tensor, state: cells.State | None = None
+    ) -> tuple[torch.Tensor, cells.State]:
         """Return −ln p(target | inputs up to its place), float64 on the CPU, (batch, time), and the last state.
 
         The model is in evaluation mode for the duration.
@@ -39,51 +43,43 @@ class NeuralModel(nn.Module):
         return cross_entropy(logits.mT, targets.to(logits.device), reduction="none").double().cpu(), state
 
 
-class OurRNN(nn.Module):
-    """The book's cell, unrolled; the same interface as every core: ``(inputs, state) -> (states, state)``."""
-
-    def __init__(self, input_size: int, hidden_size: int):
-        super().__init__()
-        self.cell = cells.RNNCell(input_size, hidden_size)
-
-    def forward(self, inputs: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Map (batch, time, input_size) and (batch, hidden_size) to (batch, time, hidden_size) and the last state."""
-        return cells.unroll(self.cell, inputs, state)
+CORES = ("rnn", "lstm", "gru", "torch-rnn", "torch-lstm", "torch-gru")
 
 
-class TorchRNN(nn.Module):
-    """``torch.nn.RNN`` behind the same interface, its layer axis hidden."""
-
-    def __init__(self, input_size: int, hidden_size: int):
-        super().__init__()
-        self.rnn = nn.RNN(input_size, hidden_size, batch_first=True)
-
-    def forward(self, inputs: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Map (batch, time, input_size) and (batch, hidden_size) to (batch, time, hidden_size) and the last state."""
-        cells.check_state(state, inputs, self.rnn.hidden_size)
-        states, last = self.rnn(inputs, state.unsqueeze(0))  # (1, batch, hidden): PyTorch's layer axis comes first
-        return states, last.squeeze(0)
-
-
-CORES = {"rnn": OurRNN, "torch-rnn": TorchRNN}
+def make_core(
+    core: str, input_size: int, hidden_size: int, num_layers: int, cell_options: Mapping[str, Any]
+) -> Layer | Stack | TorchLayers:
+    """Return a recurrent core; the arguments are those of `LanguageModel`."""
+    kind = cells.CELLS[core.removeprefix("torch-")]
+    if core.startswith("torch-"):
+        return TorchLayers(kind.torch_layer(input_size, hidden_size, num_layers, batch_first=True, **cell_options))
+    if num_layers == 1:
+        return Layer(kind(input_size, hidden_size, **cell_options))
+    return Stack(kind(hidden_size if layer else input_size, hidden_size, **cell_options) for layer in range(num_layers))
 
 
 class LanguageModel(NeuralModel):
     """Predict the next symbol from all symbols so far: embedding → recurrent core → logits.
 
         x_t = E[w_t]                           (:eq:`eq-embedding`)
-        h_t = core(x_t, h_{t−1})               (:eq:`eq-rnn`)
+        h_t = core(x_t, h_{t−1})               (:eq:`eq-rnn`, or a gated cell's equations)
         logits_t = W_hy h_t + b_y              (:eq:`eq-output`)
 
     Args:
         vocab_size: V, the number of symbols.
         embedding_size: d, the length of a symbol's vector.
         hidden_size: h, the length of the state.
-        core: ``"rnn"`` for the book's own cell, ``"torch-rnn"`` for PyTorch's.
-        learn_initial_state: train h_0 with the weights instead of leaving it at zero.
+        core: ``"rnn"``, ``"lstm"`` or ``"gru"`` for the book's own cells, ``"torch-rnn"`` and so on for PyTorch's.
+        num_layers: how many layers of them.
+        cell_options: keywords for every cell, as ``{"forget_bias": 2.0}``.
+        learn_initial_state: train h_0, and the c_0 of an LSTM, with the weights instead of leaving them at zero.
+
+    Attributes:
+        h_0: the hidden state before the first symbol, (hidden_size,), or (num_layers, hidden_size) with several layers.
+        c_0: the cell state before it, the same shape, where the core is an LSTM.
 
     Raises:
-        ValueError: an unknown core.
+        ValueError: an unknown core, or less than one layer.
     """
 
     def __init__(
@@ -93,29 +89,39 @@ class LanguageModel(NeuralModel):
         embedding_size: int = 32,
         hidden_size: int = 128,
         core: str = "rnn",
+        num_layers: int = 1,
+        cell_options: Mapping[str, Any] | None = None,
         learn_initial_state: bool = False,
     ):
         super().__init__()
         if core not in CORES:
             raise ValueError(f"core is {core!r}; it can be one of {', '.join(CORES)}")
+        if num_layers < 1:
+            raise ValueError(f"num_layers is {num_layers}; it must be 1 or more")
         self.vocab_size, self.hidden_size = vocab_size, hidden_size
         self.embedding = nn.Embedding(vocab_size, embedding_size)
-        self.core = CORES[core](embedding_size, hidden_size)
+        self.core = make_core(core, embedding_size, hidden_size, num_layers, cell_options or {})
         self.output = nn.Linear(hidden_size, vocab_size)  # W_hy, b_y
-        self.h_0 = nn.Parameter(torch.zeros(hidden_size), requires_grad=learn_initial_state)
+        shape = (hidden_size,) if num_layers == 1 else (num_layers, hidden_size)
+        self.state_names = cells.CELLS[core.removeprefix("torch-")].state_names
+        for name in self.state_names:
+            self.register_parameter(f"{name}_0", nn.Parameter(torch.zeros(shape), requires_grad=learn_initial_state))
 
-    def initial_state(self, batch: int) -> torch.Tensor:
-        """Return the state before the first symbol, (batch, hidden_size)."""
-        return self.h_0.expand(batch, -1)
+    def initial_state(self, batch: int) -> cells.State:
+        """Return the state before the first symbol, as the core takes it: each tensor is (batch, hidden_size)."""
+        vectors = [getattr(self, f"{name}_0").view(-1, self.hidden_size) for name in self.state_names]
+        layers = []
+        for parts in zip(*vectors, strict=True):  # of one layer: h_0, or h_0 and c_0
+            rows = tuple(part.expand(batch, -1) for part in parts)
+            layers.append(rows if len(rows) > 1 else rows[0])
+        return tuple(layers) if len(layers) > 1 else layers[0]
 
-    def hidden_states(
-        self, tokens: torch.Tensor, state: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the state after every symbol, (batch, time, hidden_size), and the last one, (batch, hidden_size).
+    def hidden_states(self, tokens: torch.Tensor, state: cells.State | None = None) -> tuple[torch.Tensor, cells.State]:
+        """Return the hidden state after every symbol, (batch, time, hidden_size), the top layer's, and the last state.
 
         Args:
             tokens: symbol numbers, (batch, time).
-            state: the state before the first of them, (batch, hidden_size); the initial one where None.
+            state: the state before the first of them, in the form of `initial_state`, which it is where None.
 
         Raises:
             ValueError: tokens without two axes, or a state that does not fit.
@@ -126,7 +132,7 @@ class LanguageModel(NeuralModel):
             state = self.initial_state(tokens.shape[0])
         return self.core(self.embedding(tokens.to(self.device)), state)
 
-    def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, tokens: torch.Tensor, state: cells.State | None = None) -> tuple[torch.Tensor, cells.State]:
         """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
 
         Takes and raises what `hidden_states` does.

@@ -15,6 +15,7 @@ from torch.nn.utils import clip_grad_norm_
 from tqdm.auto import tqdm
 
 from unrolled.batches import Streams
+from unrolled.cells import detach
 from unrolled.evaluation import evaluate
 from unrolled.models import LanguageModel
 
@@ -133,7 +134,7 @@ def train(
     try:
         for update in range(done, recipe.updates):
             inputs, targets, fresh = streams.window(update)
-            state = None if fresh or not recipe.carry else state.detach()  # the gradient stops at the window's edge
+            state = None if fresh or not recipe.carry else detach(state)  # the gradient stops at the window's edge
             logits, state = model(inputs, state)
             loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
             if not torch.isfinite(loss):
@@ -188,7 +189,7 @@ def _save(checkpoint: Path, model, optimizer, recipe: Recipe, history: History, 
         "done": done,
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
-        "state": None if state is None else state.detach(),
+        "state": None if state is None else detach(state),
         "history": asdict(history),
         "random": torch.get_rng_state(),
     }

@@ -1,0 +1,218 @@
+"""The gated cells' unrolled sequences with the backward pass derived by hand: what `cells.unroll` runs by default.
+
+Autograd records every operation of every step and walks back through all of them. Here a sequence is one operation.
+Going forward, it keeps the gates. Going back, most of each derivative is known before the walk begins: a gate's error
+is ∂L/∂h_t or ∂L/∂c_t times a factor made of what was kept. So the factors of all steps are computed at once, the walk
+multiplies them in, and one product at the end gives the recurrent weights' gradient.
+
+Everything is time-major here: (time, batch, size). The sizes are not checked; the cells do that.
+"""
+
+from __future__ import annotations
+
+import torch
+
+sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input  # (e, s) ↦ e s (1 − s)
+tanh_backward = torch.ops.aten.tanh_backward.grad_input  # (e, s) ↦ e (1 − s²)
+
+
+def refuse_graph() -> None:
+    """Raise RuntimeError where autograd wants to record the backward pass, to differentiate it again."""
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "the backward pass derived by hand cannot be differentiated again (create_graph=True); "
+            "use unroll(..., plain=True)"
+        )
+
+
+def flat(sequence: torch.Tensor) -> torch.Tensor:
+    """Return all steps of all sequences under each other: (time, batch, size) → (time · batch, size)."""
+    return sequence.reshape(-1, sequence.shape[-1])
+
+
+def steps(*sequences: torch.Tensor) -> list[tuple[torch.Tensor, ...]]:
+    """Return each sequence's steps as views, all made at once: (time, …) → time times (…)."""
+    return [sequence.unbind(0) for sequence in sequences]
+
+
+class LSTM(torch.autograd.Function):
+    """All steps of an LSTM with forget gate and without peepholes.
+
+        f, i, c̃, o = σ, σ, tanh, σ (a_t),  a_t = projected_t + W_hh h_{t−1}     (:eq:`eq-lstm-forget` and following)
+        c_t = f ⊙ c_{t−1} + i ⊙ c̃                                               (:eq:`eq-lstm-cell`)
+        h_t = o ⊙ tanh(c_t)                                                     (:eq:`eq-lstm-output`)
+
+    and back, with d_h and d_c for the derivatives of the loss by h_t and c_t:
+
+        d_h = ∂⁺L/∂h_t + W_hhᵀ δ_{t+1}
+        d_c = f_{t+1} ⊙ d_c_{t+1} + d_h ⊙ o ⊙ (1 − tanh²(c_t))
+        δ_f = d_c ⊙ c_{t−1} ⊙ f (1 − f)
+        δ_i = d_c ⊙ c̃ ⊙ i (1 − i)
+        δ_c̃ = d_c ⊙ i ⊙ (1 − c̃²)
+        δ_o = d_h ⊙ tanh(c_t) ⊙ o (1 − o)
+        ∂L/∂W_hh = Σ_t δ_t h_{t−1}ᵀ
+    """
+
+    @staticmethod
+    def forward(ctx, projected, W_hh, h_0, c_0):
+        """Map (time, batch, 4 hidden), (4 hidden, hidden), two (batch, hidden) to h_1 … h_T and the last h and c."""
+        time, batch, hidden = *projected.shape[:2], h_0.shape[-1]
+        states, cells = (projected.new_empty(time + 1, batch, hidden) for _ in range(2))  # h_0 … h_T, c_0 … c_T
+        states[0], cells[0] = h_0, c_0
+        gates, tanh_cells = torch.empty_like(projected), torch.empty_like(cells[1:])
+        h, c, tanh_c, x, a = steps(states, cells, tanh_cells, projected, gates)
+        f_and_i, f, i, candidate, o = steps(gates[..., : 2 * hidden], *gates.chunk(4, -1))
+        W_hh_T = W_hh.T
+        for t in range(time):  # step t + 1, counted from 1
+            torch.addmm(x[t], h[t], W_hh_T, out=a[t])
+            f_and_i[t].sigmoid_()
+            candidate[t].tanh_()
+            o[t].sigmoid_()
+            torch.mul(f[t], c[t], out=c[t + 1]).addcmul_(i[t], candidate[t])
+            torch.mul(o[t], torch.tanh(c[t + 1], out=tanh_c[t]), out=h[t + 1])
+        ctx.save_for_backward(W_hh, gates, states, cells, tanh_cells)
+        return states[1:], h[-1].clone(), c[-1].clone()
+
+    @staticmethod
+    def backward(ctx, d_states, d_h, d_c):
+        """Return the derivatives by what `forward` was given."""
+        refuse_graph()
+        W_hh, gates, states, cells, tanh_cells = ctx.saved_tensors
+        time, _, hidden = tanh_cells.shape
+        errors = torch.empty_like(gates)  # δ; at first the factors, in which d_c and d_h are still missing
+        (f, i, candidate, o), (of_f, of_i, of_candidate, of_o) = gates.chunk(4, -1), errors.chunk(4, -1)
+        sigmoid_backward(cells[:-1], f, grad_input=of_f)
+        sigmoid_backward(candidate, i, grad_input=of_i)
+        tanh_backward(i, candidate, grad_input=of_candidate)
+        sigmoid_backward(tanh_cells, o, grad_input=of_o)
+        slopes = tanh_backward(o, tanh_cells, grad_input=torch.empty_like(tanh_cells))  # o ⊙ (1 − tanh²(c_t))
+        by_c = errors[..., : 3 * hidden].unflatten(-1, (3, hidden))  # δ_f, δ_i, δ_c̃: (time, batch, 3, hidden)
+        incoming, slope, f, by_c, by_h, delta = steps(d_states, slopes, f, by_c, of_o, errors)
+        d_h, d_c = incoming[-1] + d_h, d_c.clone()
+        for t in reversed(range(time)):
+            d_c.addcmul_(d_h, slope[t])
+            by_c[t].mul_(d_c.unsqueeze(1))
+            by_h[t].mul_(d_h)
+            d_c.mul_(f[t])
+            if t > 0:
+                torch.addmm(incoming[t - 1], delta[t], W_hh, out=d_h)
+        return errors, flat(errors).T @ flat(states[:-1]), delta[0] @ W_hh, d_c
+
+
+class GRUResetAfter(torch.autograd.Function):
+    """All steps of a GRU whose reset gate acts after the recurrent product.
+
+        z, r = σ(projected_t + W_hh h_{t−1})                        (:eq:`eq-gru-update`, :eq:`eq-gru-reset`)
+        m = W_hh h_{t−1} + b_hh                                     of the candidate's block
+        h̃ = tanh(projected_t + r ⊙ m)
+        h_t = (1 − z) ⊙ h_{t−1} + z ⊙ h̃                             (:eq:`eq-gru-state`)
+
+    and back, with d_h for the derivative of the loss by h_t:
+
+        δ_z = d_h ⊙ (h̃ − h_{t−1}) ⊙ z (1 − z)
+        δ_h̃ = d_h ⊙ z ⊙ (1 − h̃²)
+        δ_m = δ_h̃ ⊙ r
+        δ_r = δ_h̃ ⊙ m ⊙ r (1 − r)
+        d_h_{t−1} = ∂⁺L/∂h_{t−1} + d_h ⊙ (1 − z) + W_hhᵀ [δ_z, δ_r, δ_m]
+    """
+
+    @staticmethod
+    def forward(ctx, projected, W_hh, b_hh, h_0):
+        """Map (time, batch, 3 hidden), (3 hidden, hidden), (hidden), (batch, hidden) to h_1 … h_T and the last h."""
+        time, batch, hidden = *projected.shape[:2], h_0.shape[-1]
+        states = projected.new_empty(time + 1, batch, hidden)  # h_0 … h_T
+        states[0] = h_0
+        recurrent, candidates = projected.clone(), torch.empty_like(states[1:])  # z, r and m; h̃
+        recurrent[..., 2 * hidden :] = b_hh
+        h, candidate, x, a = steps(states, candidates, projected[..., 2 * hidden :], recurrent)
+        z_and_r, z, r, m = steps(recurrent[..., : 2 * hidden], *recurrent.chunk(3, -1))
+        W_hh_T = W_hh.T
+        for t in range(time):  # step t + 1, counted from 1
+            a[t].addmm_(h[t], W_hh_T)
+            z_and_r[t].sigmoid_()
+            torch.addcmul(x[t], r[t], m[t], out=candidate[t]).tanh_()
+            torch.lerp(h[t], candidate[t], z[t], out=h[t + 1])
+        ctx.save_for_backward(W_hh, recurrent, candidates, states)
+        return states[1:], h[-1].clone()
+
+    @staticmethod
+    def backward(ctx, d_states, d_h):
+        """Return the derivatives by what `forward` was given."""
+        refuse_graph()
+        W_hh, recurrent, candidates, states = ctx.saved_tensors
+        time, _, hidden = candidates.shape
+        errors = torch.empty_like(recurrent)  # δ_z, δ_r, δ_m; at first the factors, in which d_h is still missing
+        (z, r, m), (of_z, of_r, of_m) = recurrent.chunk(3, -1), errors.chunk(3, -1)
+        of_candidate = tanh_backward(z, candidates, grad_input=torch.empty_like(candidates))
+        sigmoid_backward(candidates - states[:-1], z, grad_input=of_z)
+        sigmoid_backward(of_candidate * m, r, grad_input=of_r)
+        torch.mul(of_candidate, r, out=of_m)
+        by_h = errors.unflatten(-1, (3, hidden))  # (time, batch, 3, hidden)
+        incoming, keep, by_h, delta, by_h_too = steps(d_states, 1 - z, by_h, errors, of_candidate)
+        d_h = incoming[-1] + d_h
+        for t in reversed(range(time)):
+            by_h[t].mul_(d_h.unsqueeze(1))
+            by_h_too[t].mul_(d_h)
+            d_h = torch.addcmul(incoming[t - 1], d_h, keep[t]) if t > 0 else d_h * keep[t]
+            d_h.addmm_(delta[t], W_hh)
+        d_W_hh, d_b_hh = flat(errors).T @ flat(states[:-1]), of_m.sum((0, 1))
+        of_m.copy_(of_candidate)  # what was projected meets the candidate itself, not the product behind the gate
+        return errors, d_W_hh, d_b_hh, d_h
+
+
+class GRUResetBefore(torch.autograd.Function):
+    """All steps of a GRU whose reset gate acts before the recurrent product.
+
+        z, r = σ(projected_t + W_hh h_{t−1})                        (:eq:`eq-gru-update`, :eq:`eq-gru-reset`)
+        h̃ = tanh(projected_t + W_hh (r ⊙ h_{t−1}))                  of the candidate's block
+        h_t = (1 − z) ⊙ h_{t−1} + z ⊙ h̃                             (:eq:`eq-gru-state`)
+
+    and back, with d_h for the derivative of the loss by h_t:
+
+        δ_z = d_h ⊙ (h̃ − h_{t−1}) ⊙ z (1 − z)
+        δ_h̃ = d_h ⊙ z ⊙ (1 − h̃²)
+        d_rh = W_hhᵀ δ_h̃                                            by r ⊙ h_{t−1}, the candidate's block alone
+        δ_r = d_rh ⊙ h_{t−1} ⊙ r (1 − r)
+        d_h_{t−1} = ∂⁺L/∂h_{t−1} + d_h ⊙ (1 − z) + d_rh ⊙ r + W_hhᵀ [δ_z, δ_r]
+    """
+
+    @staticmethod
+    def forward(ctx, projected, W_hh, h_0):
+        """Map (time, batch, 3 hidden), (3 hidden, hidden), (batch, hidden) to h_1 … h_T and the last h."""
+        time, batch, hidden = *projected.shape[:2], h_0.shape[-1]
+        states = projected.new_empty(time + 1, batch, hidden)  # h_0 … h_T
+        states[0] = h_0
+        gates, resets = projected.clone(), torch.empty_like(states[1:])  # z, r and h̃; r ⊙ h_{t−1}
+        h, reset, z_and_r, z, r, candidate = steps(states, resets, gates[..., : 2 * hidden], *gates.chunk(3, -1))
+        W_both_T, W_candidate_T = W_hh[: 2 * hidden].T, W_hh[2 * hidden :].T
+        for t in range(time):  # step t + 1, counted from 1
+            z_and_r[t].addmm_(h[t], W_both_T).sigmoid_()
+            candidate[t].addmm_(torch.mul(r[t], h[t], out=reset[t]), W_candidate_T).tanh_()
+            torch.lerp(h[t], candidate[t], z[t], out=h[t + 1])
+        ctx.save_for_backward(W_hh, gates, states, resets)
+        return states[1:], h[-1].clone()
+
+    @staticmethod
+    def backward(ctx, d_states, d_h):
+        """Return the derivatives by what `forward` was given."""
+        refuse_graph()
+        W_hh, gates, states, resets = ctx.saved_tensors
+        time, _, hidden = resets.shape
+        errors = torch.empty_like(gates)  # δ; at first the factors, in which d_h and d_rh are still missing
+        (z, r, candidate), (of_z, of_r, of_candidate) = gates.chunk(3, -1), errors.chunk(3, -1)
+        sigmoid_backward(candidate - states[:-1], z, grad_input=of_z)
+        sigmoid_backward(states[:-1], r, grad_input=of_r)
+        tanh_backward(z, candidate, grad_input=of_candidate)
+        both, W_both, W_candidate = errors[..., : 2 * hidden], W_hh[: 2 * hidden], W_hh[2 * hidden :]
+        by_h = errors.unflatten(-1, (3, hidden))[..., ::2, :]  # δ_z, δ_h̃: (time, batch, 2, hidden)
+        incoming, keep, r, by_h, by_rh = steps(d_states, 1 - z, r, by_h, of_r)
+        delta_both, delta_candidate = steps(both, of_candidate)
+        d_h = incoming[-1] + d_h
+        for t in reversed(range(time)):
+            by_h[t].mul_(d_h.unsqueeze(1))
+            d_rh = delta_candidate[t] @ W_candidate
+            by_rh[t].mul_(d_rh)
+            d_h = torch.addcmul(incoming[t - 1], d_h, keep[t]) if t > 0 else d_h * keep[t]
+            d_h.addcmul_(d_rh, r[t]).addmm_(delta_both[t], W_both)
+        d_W_hh = torch.cat([flat(both).T @ flat(states[:-1]), flat(of_candidate).T @ flat(resets)])
+        return errors, d_W_hh, d_h
