@@ -42,7 +42,7 @@ def test_slopes_that_are_zero_have_a_finite_mean_logarithm():
 
 
 def test_windows_come_from_all_over_the_text():
-    windows = experiment._windows(torch.arange(100), sequences=3, steps=4)
+    windows = experiment.windows_of(torch.arange(100), sequences=3, steps=4)
     assert windows.tolist() == [[0, 1, 2, 3, 4], [47, 48, 49, 50, 51], [95, 96, 97, 98, 99]]
 
 

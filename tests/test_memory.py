@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from unrolled import experiments
-from unrolled.cells import RNNCell
+from unrolled.cells import CELLS, RNNCell, unroll
 from unrolled.experiments import memory as experiment
 from unrolled.initialisation import initialise
 from unrolled.memory import TASKS, Adding, Copy, Outcome, SequenceModel, score, train_on_task
@@ -157,6 +157,20 @@ def test_a_small_network_solves_a_short_task_and_without_memory_it_does_not():
     assert not outcome.success and outcome.updates == 300
     # the last marker may be at the last step, and so a little is known without memory
     assert 0.7 < outcome.scores[-1] / task.trivial < 1.2
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_every_cell_can_be_asked_and_taught(kind):
+    torch.manual_seed(0)
+    model, task = SequenceModel(CELLS[kind](2, 4), 1), Adding(6)
+    inputs, _ = task.batch(3, seeded(0))
+    answers = model(inputs)
+    assert answers.shape == (3, 6, 1)
+    assert torch.allclose(answers[:, 2], model.output(unroll(model.cell, inputs[:, :3])[0][:, -1]), atol=1e-6)
+    before = [weight.clone() for weight in model.parameters()]
+    outcome = train_on_task(model, task, updates=1, sequences=10)
+    assert outcome.updates == 1 and not outcome.diverged
+    assert all((weight != old).any() for weight, old in zip(model.parameters(), before, strict=True))
 
 
 def test_clipping_bounds_the_gradient_and_divergence_is_told():

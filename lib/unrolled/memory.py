@@ -130,15 +130,15 @@ TASKS = {"adding": Adding, "copy": Copy}
 class SequenceModel(nn.Module):
     """Read vectors and answer at every step: a recurrent cell, then a linear layer.
 
-        h_t = cell(x_t, h_{t−1})               (:eq:`eq-rnn`)
+        h_t = cell(x_t, h_{t−1})               (:eq:`eq-rnn`, or a gated cell's equations)
         y_t = W_hy h_t + b_y                   (:eq:`eq-output`)
 
     Args:
-        cell: the recurrent cell.
+        cell: any recurrent cell.
         output_size: the numbers in an answer.
     """
 
-    def __init__(self, cell: cells.RNNCell, output_size: int):
+    def __init__(self, cell: cells.Cell, output_size: int):
         super().__init__()
         self.cell = cell
         self.output = nn.Linear(cell.hidden_size, output_size)  # W_hy, b_y

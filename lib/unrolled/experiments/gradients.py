@@ -80,7 +80,7 @@ def _train(config: dict, remedy: dict, seed: int, watch: Callable[[LanguageModel
     return evaluate(model, held_out).nats_per_symbol
 
 
-def _windows(tokens: torch.Tensor, sequences: int, steps: int) -> torch.Tensor:
+def windows_of(tokens: torch.Tensor, sequences: int, steps: int) -> torch.Tensor:
     """Return so many windows from all over the text, of `steps` inputs and a target: (sequences, steps + 1)."""
     starts = torch.linspace(0, len(tokens) - steps - 1, sequences).long()
     return tokens[starts[:, None].to(tokens.device) + torch.arange(steps + 1, device=tokens.device)]
@@ -98,7 +98,7 @@ def measure_lag(config: dict, seed: int, folder: Path) -> dict:
                 found["singular"].append([singular[0].item(), singular.median().item(), singular[-1].item()])
             if done in (0, config["updates"]):
                 when = "after" if done else "before"
-                measured = probe(model, _windows(held_out, config["sequences"], config["steps"]))
+                measured = probe(model, windows_of(held_out, config["sequences"], config["steps"]))
                 found.update({f"{when}-{what}": value for what, value in measured.items()})
 
         return found | {"nats": _train(config, remedy, seed, watch)}
@@ -127,7 +127,7 @@ def measure_histogram(config: dict, seed: int, folder: Path) -> dict:
         def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
             if done != config["updates"] // 2:
                 return
-            cell, tokens = model.core.cell, _windows(held_out, config["sequences"], steps[-1])
+            cell, tokens = model.core.cell, windows_of(held_out, config["sequences"], steps[-1])
             inputs, loss = model.embedding(tokens[:, :-1]).detach(), last_loss(model, tokens[:, -1])
             entries = gradients.recurrent_gradient(cell, inputs[:, -seq_len:], loss)
             found["counts"] = np.histogram(np.clip(entries, edges[0], edges[-1]), edges)[0].tolist()

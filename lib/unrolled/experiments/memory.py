@@ -1,4 +1,4 @@
-"""The experiment of chapter 4: which remedy lets a vanilla network remember for how long."""
+"""The experiment of chapter 4: which remedy lets a vanilla network remember for how long; and its measurement."""
 
 from __future__ import annotations
 
@@ -12,13 +12,25 @@ from unrolled.experiments.base import Experiment, kept
 from unrolled.initialisation import initialise
 
 
+def cell_of(remedy: dict, input_size: int, hidden_size: int) -> cells.Cell:
+    """Return an untrained cell as a remedy describes it.
+
+    Either the remedy names its ``cell`` and the ``options`` that this takes; or the cell is a vanilla one, and the
+    remedy has its ``nonlinearity`` and its ``initialisation`` (None: PyTorch's own).
+    """
+    if "cell" in remedy:
+        return cells.CELLS[remedy["cell"]](input_size, hidden_size, **remedy["options"])
+    cell = cells.RNNCell(input_size, hidden_size, remedy["nonlinearity"])
+    return cell if remedy["initialisation"] is None else initialise(cell, remedy["initialisation"])
+
+
 def train_one(told: dict, remedy: dict, task: memory.Adding | memory.Copy, seed: int) -> dict:
     """Train one network on one task with one remedy; return how it ended.
 
     Args:
         told: the network's size, and the training's budget and batch.
-        remedy: the cell's ``nonlinearity``, its ``initialisation`` (None: PyTorch's own), the ``learning_rate``, and
-            ``clip``, the norm that the gradient is scaled down to (None: never).
+        remedy: what `cell_of` needs, the ``learning_rate``, and ``clip``, the norm that the gradient is scaled down to
+            (None: never).
         task: what to learn.
         seed: of the first weights and of the sequences.
 
@@ -27,9 +39,7 @@ def train_one(told: dict, remedy: dict, task: memory.Adding | memory.Copy, seed:
         share of the loss without memory (1 where there was none).
     """
     torch.manual_seed(seed)
-    cell = cells.RNNCell(task.input_size, told["hidden_size"], remedy["nonlinearity"])
-    if remedy["initialisation"] is not None:
-        initialise(cell, remedy["initialisation"])
+    cell = cell_of(remedy, task.input_size, told["hidden_size"])
     outcome = memory.train_on_task(
         memory.SequenceModel(cell, task.output_size).to(settings.device()),
         task,
@@ -53,6 +63,8 @@ def train_one(told: dict, remedy: dict, task: memory.Adding | memory.Copy, seed:
 def measure_memory(config: dict, seed: int, folder: Path) -> dict:
     """Train on each task with each remedy at each length; tell how each ended, in lists over the lengths.
 
+    A task that names ``remedies`` is tried with those only.
+
     Beside them, ``TASK-REMEDY-solved`` is the number of lengths at which that remedy succeeded. Every training leaves
     a small file in the folder, so that a killed run goes on with the next one.
     """
@@ -62,8 +74,8 @@ def measure_memory(config: dict, seed: int, folder: Path) -> dict:
         metrics = {}
         for name, told in config["tasks"].items():
             metrics[f"{name}-lengths"] = told["lengths"]
-            for label, remedy in config["remedies"].items():
-                ends = []
+            for label in told.get("remedies", config["remedies"]):
+                remedy, ends = config["remedies"][label], []
                 for length in told["lengths"]:
                     task = memory.TASKS[name](length)
                     ends.append(

@@ -44,15 +44,26 @@ def measure_windows(config: dict, seed: int, folder: Path) -> dict:
     return metrics
 
 
-def measure_recall(config: dict, seed: int, folder: Path) -> dict:
-    """Train one model on stories, and ask for names and pronouns at every lag in stories that it has not seen."""
-    model, held_out, history = _trained(config, seed, folder / "model.pt")
-    metrics = {"nats": evaluate(model, held_out).nats_per_symbol, "edges": config["edges"]}
+def recall_by_lag(model: LanguageModel, config: dict) -> dict:
+    """Ask a model of stories for names and pronouns at every lag, in stories that it has not seen.
+
+    Returns:
+        ``name`` and ``pronoun``, the share of right answers in each bin of lag, and ``name-asked`` and
+        ``pronoun-asked``, the number of questions.
+    """
+    metrics = {}
     vocabulary, unseen = Vocabulary("".join(texts(config))), stories.corpus(config["asked"], seed=1)
     for kind in ("name", "pronoun"):
         shares, counts = tasks.recall(model, vocabulary, unseen, kind, config["edges"])
         metrics[kind], metrics[f"{kind}-asked"] = shares.tolist(), counts.tolist()
     return metrics
+
+
+def measure_recall(config: dict, seed: int, folder: Path) -> dict:
+    """Train one model on stories, and ask for names and pronouns at every lag in stories that it has not seen."""
+    model, held_out, _ = _trained(config, seed, folder / "model.pt")
+    scored = {"nats": evaluate(model, held_out).nats_per_symbol, "edges": config["edges"]}
+    return scored | recall_by_lag(model, config)
 
 
 def measure_text(config: dict, seed: int, folder: Path) -> dict:
