@@ -241,19 +241,6 @@ def test_a_scatter_names_some_of_its_points():
         plots.scatter({}, named=[], xlabel="x", ylabel="y")
 
 
-def test_a_page_sets_texts_under_headings():
-    fig = plots.page({"order 2": "abc " * 200, "order 3": "line\nline $x$"}, lines=3)
-    texts = [text.get_text() for text in fig.texts]
-    assert texts[0] == "order 2" and texts[4] == "order 3" and len(texts) == 6
-    assert texts[5] == "line ↵ line $x$" and all(len(text) <= 80 for text in texts)
-    boxes = [text.get_window_extent() for text in fig.texts]
-    assert all(box.x1 <= fig.bbox.x1 and fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
-    assert all(above.y0 > below.y1 for above, below in zip(boxes, boxes[1:], strict=False))
-    plots.page({"order 4": r"\frac $\frac$ is no formula"}).draw_without_rendering()
-    with pytest.raises(ValueError, match="blocks is empty"):
-        plots.page({})
-
-
 def test_dots_can_lie_on_a_logarithmic_axis():
     fig = plots.dots({"a": 1.0, "b": 1000.0}, xlabel="perplexity", xlog=True)
     assert fig.axes[0].get_xscale() == "log"

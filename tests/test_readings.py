@@ -1,4 +1,4 @@
-"""What a network's gates do while it reads, drawn over the text."""
+"""Texts as figures: samples under their headings, and what gates do while a network reads."""
 
 import matplotlib
 import numpy as np
@@ -82,3 +82,16 @@ def test_what_cannot_be_drawn_is_named():
     for value in (-0.1, 1.5, np.nan):
         with pytest.raises(ValueError, match=f"'o' has the value {value:g}; a gate lies between 0 and 1"):
             readings.gates("fox", {"o": [0, value, 1]})
+
+
+def test_a_page_sets_texts_under_headings():
+    fig = readings.page({"order 2": "abc " * 200, "order 3": "line\nline $x$"}, lines=3)
+    texts = [text.get_text() for text in fig.texts]
+    assert texts[0] == "order 2" and texts[4] == "order 3" and len(texts) == 6
+    assert texts[5] == "line ↵ line $x$" and all(len(text) <= 80 for text in texts)
+    boxes = [text.get_window_extent() for text in fig.texts]
+    assert all(box.x1 <= fig.bbox.x1 and fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
+    assert all(above.y0 > below.y1 for above, below in zip(boxes, boxes[1:], strict=False))
+    readings.page({"order 4": r"\frac $\frac$ is no formula"}).draw_without_rendering()
+    with pytest.raises(ValueError, match="blocks is empty"):
+        readings.page({})

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -342,28 +341,4 @@ def scatter(
         scale(ax, np.zeros(0), xlog=True, ylog=True)
     ax.margins(x=0.08)
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    return fig
-
-
-def page(blocks: Mapping[str, str], lines: int = 3) -> Figure:
-    """Set short texts under their headings, for the frames of an explorer: as many lines each, the rest cut off.
-
-    Args:
-        blocks: headings and texts.
-        lines: how many lines of 80 characters each text gets.
-
-    Raises:
-        ValueError: there are no blocks.
-    """
-    if not blocks:
-        raise ValueError("blocks is empty: give at least one heading with its text")
-    fig = plt.figure(figsize=(7.0, 0.28 * len(blocks) * (lines + 2)), layout="none")
-    step, place = 1 / (len(blocks) * (lines + 2)), 1.0
-    for heading, text in blocks.items():
-        fig.text(0.01, place - step, heading, weight="bold", va="center", fontsize=STYLE["axes.labelsize"])
-        rows = textwrap.wrap(text.replace("\n", " ↵ "), 80)[:lines]
-        for number, row in enumerate(rows, start=2):
-            mono = {"family": "DejaVu Sans Mono", "fontsize": 10}
-            fig.text(0.01, place - number * step, row, va="center", parse_math=False, **mono)
-        place -= (lines + 2) * step
     return fig

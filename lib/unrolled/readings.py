@@ -1,4 +1,4 @@
-"""Draw what a network does while it reads: the values of its gates above each character of a text."""
+"""Draw texts: samples under their headings, and what a network does at each character that it reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from unrolled.plots import GREY
+from unrolled.plots import GREY, STYLE
 
 COLUMNS = 30  # the most characters of a line
 LETTERS = 17  # in points: 8 where a figure of 7 inches is shrunk to a phone's width
@@ -69,4 +69,28 @@ def gates(text: str, values: Mapping[str, np.ndarray]) -> Figure:
     fig.colorbar(image, cax=scale, orientation="horizontal", ticks=[])
     for x, align, end in ((-0.05, "right", "shut, 0"), (1.05, "left", "1, open")):
         scale.text(x, 0.5, end, transform=scale.transAxes, ha=align, va="center_baseline", fontsize=LETTERS)
+    return fig
+
+
+def page(blocks: Mapping[str, str], lines: int = 3) -> Figure:
+    """Set short texts under their headings, for the frames of an explorer: as many lines each, the rest cut off.
+
+    Args:
+        blocks: headings and texts.
+        lines: how many lines of 80 characters each text gets.
+
+    Raises:
+        ValueError: there are no blocks.
+    """
+    if not blocks:
+        raise ValueError("blocks is empty: give at least one heading with its text")
+    fig = plt.figure(figsize=(7.0, 0.28 * len(blocks) * (lines + 2)), layout="none")
+    step, place = 1 / (len(blocks) * (lines + 2)), 1.0
+    for heading, text in blocks.items():
+        fig.text(0.01, place - step, heading, weight="bold", va="center", fontsize=STYLE["axes.labelsize"])
+        rows = textwrap.wrap(text.replace("\n", " ↵ "), 80)[:lines]
+        for number, row in enumerate(rows, start=2):
+            mono = {"family": "DejaVu Sans Mono", "fontsize": 10}
+            fig.text(0.01, place - number * step, row, va="center", parse_math=False, **mono)
+        place -= (lines + 2) * step
     return fig
