@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from unrolled.cells import CELLS, GRUCell, LSTMCell, RNNCell, detach, trace, unroll
+from unrolled.cells import CELLS, GRUCell, LSTMCell, RNNCell, detach, select, trace, unroll
 
 SIZES = st.integers(1, 7)
 MODULES = {  # ours, PyTorch's cell and network, and their keywords
@@ -278,6 +278,14 @@ def test_a_nested_state_is_detached():
     h, c = torch.zeros(2, 2, 4, requires_grad=True).unbind(0)
     (one, two), three = detach(((h, c), h))
     assert not (one.requires_grad or two.requires_grad or three.requires_grad) and h.requires_grad
+
+
+def test_rows_of_a_nested_state_are_selected_reordered_and_repeated():
+    h, c = torch.arange(24.0).view(2, 3, 4).unbind(0)
+    (one, two), three = select(((h, c), h.numpy()), [2, 0, 2, 1])
+    for selected, state in ((one, h), (two, c), (three, h)):
+        assert torch.equal(torch.as_tensor(selected), torch.stack([state[2], state[0], state[2], state[1]]))
+    assert select(h.numpy(), [1]).shape == (1, 4)  # one row is still a batch
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from unrolled.gated import GRUCell, LSTMCell
-from unrolled.recurrence import Cell, State, check_state, detach
+from unrolled.recurrence import Cell, State, check_state, detach, select
 
 __all__ = [
     "CELLS",
@@ -25,6 +25,7 @@ __all__ = [
     "State",
     "check_state",
     "detach",
+    "select",
     "trace",
     "unroll",
 ]

@@ -18,6 +18,16 @@ def detach(state: State) -> State:
     return tuple(map(detach, state)) if isinstance(state, tuple) else state.detach()
 
 
+def select(state: State, rows: list[int]) -> State:
+    """Return the state, however it is nested, of some rows of the batch.
+
+    Args:
+        state: its parts are (batch, …); a part may also be an array, as the n-grams' states are.
+        rows: which rows, in their new order; one may come several times.
+    """
+    return tuple(select(part, rows) for part in state) if isinstance(state, tuple) else state[rows]
+
+
 def check_state(state: State, inputs: torch.Tensor, hidden_size: int, names: Sequence[str] = ("h",)) -> None:
     """Raise ValueError, saying what is wrong, unless the state fits.
 
