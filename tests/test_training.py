@@ -1,31 +1,21 @@
-"""Training: truncated BPTT, and runs that cannot be lost."""
+"""Training: truncated BPTT step by step, what it tells on the way, and its errors."""
 
-import os
-import signal
-import subprocess
-import sys
-import textwrap
-import time
+import functools
+import itertools
+import json
+import math
+from statistics import fmean
+from types import SimpleNamespace
 
 import pytest
 import torch
+from torch import nn
 
-from unrolled import training
+from small_runs import RECIPE, TOKENS, model, weights
+from unrolled import progress, training
 from unrolled.cells import detach
-from unrolled.models import LanguageModel
-from unrolled.training import CheckpointError, Recipe, TrainingDiverged, train
-
-TOKENS = torch.arange(3000) % 7  # a text that is easy to learn
-RECIPE = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2)
-
-
-def model(seed: int = 0, **core) -> LanguageModel:
-    torch.manual_seed(seed)
-    return LanguageModel(7, embedding_size=4, hidden_size=16, **core)
-
-
-def weights(model: LanguageModel) -> torch.Tensor:
-    return torch.cat([weight.detach().flatten() for weight in model.parameters()])
+from unrolled.evaluation import evaluate
+from unrolled.training import Recipe, TrainingDiverged, train
 
 
 def test_the_loss_falls():
@@ -82,86 +72,11 @@ def test_gated_cores_learn_and_the_gradient_stops_at_the_windows_edge(core):
     assert carried.norms[1] == pytest.approx(norm.item(), rel=1e-4)
 
 
-def test_the_rate_warms_up_and_falls_to_zero():
-    recipe = Recipe(updates=100, learning_rate=2.0)
-    rates = [recipe.rate(update) for update in range(100)]
-    assert rates[0] == pytest.approx(0.2) and max(rates) == rates[9] == pytest.approx(2.0)
-    assert rates[10:] == sorted(rates[10:], reverse=True) and 0 < rates[-1] < 0.01
-
-
 def test_same_seed_same_weights():
     runs = [model(3) for _ in range(2)]
     for one in runs:
         train(one, TOKENS, RECIPE, progress=False)
     assert torch.equal(weights(runs[0]), weights(runs[1]))
-
-
-@pytest.mark.parametrize(
-    "carry, core",
-    [
-        (True, {}),
-        (False, {}),
-        (True, {"core": "lstm"}),
-        (True, {"core": "lstm", "num_layers": 2}),
-        (True, {"core": "torch-lstm", "num_layers": 2}),
-        (True, {"core": "gru", "learn_initial_state": True}),
-    ],
-)
-def test_a_resumed_run_is_exact(tmp_path, monkeypatch, carry, core):
-    recipe = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2, carry=carry)
-    whole = model(**core)
-    expected = train(whole, TOKENS, recipe, progress=False)
-
-    class Killed(Exception):
-        pass
-
-    saved = training._save
-
-    def save_then_die(checkpoint, model, optimizer, recipe, history, done, state):
-        saved(checkpoint, model, optimizer, recipe, history, done, state)
-        if done == 21:
-            raise Killed
-
-    monkeypatch.setattr(training, "_save", save_then_die)
-    with pytest.raises(Killed):
-        train(model(**core), TOKENS, recipe, checkpoint=tmp_path / "run.pt", checkpoint_every=7, progress=False)
-    monkeypatch.undo()
-    resumed = model(seed=99, **core)  # other first weights: they must come from the checkpoint
-    history = train(resumed, TOKENS, recipe, checkpoint=tmp_path / "run.pt", checkpoint_every=7, progress=False)
-    assert torch.equal(weights(resumed), weights(whole))
-    assert history == expected
-
-
-def test_a_process_killed_at_any_moment_resumes_to_the_same_weights(tmp_path):
-    script = textwrap.dedent(
-        """
-        import sys, torch
-        sys.path.insert(0, sys.argv[2])
-        from test_training import TOKENS, model, weights
-        from unrolled.training import Recipe, train
-        one = model()
-        recipe = Recipe(updates=1500, batch=4, seq_len=8)
-        train(one, TOKENS, recipe, checkpoint=sys.argv[1] + "/run.pt", checkpoint_every=5, progress=False)
-        torch.save(weights(one), sys.argv[1] + "/weights.pt")
-        """
-    )
-    expected = model()
-    train(expected, TOKENS, Recipe(updates=1500, batch=4, seq_len=8), progress=False)
-    command = [sys.executable, "-c", script, str(tmp_path), os.path.dirname(__file__)]
-    kills = 0
-    while True:
-        process = subprocess.Popen(command)
-        while kills < 3 and process.poll() is None and not (tmp_path / "run.pt").exists():
-            time.sleep(0.01)  # let the first checkpoint come
-        try:
-            process.wait(timeout=0.3 if kills == 0 else 4.0 if kills < 3 else 120)
-            break
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            kills += 1
-    assert process.returncode == 0 and kills >= 1
-    assert torch.equal(torch.load(tmp_path / "weights.pt", weights_only=True), weights(expected))
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_checkpoint(tmp_path, monkeypatch):
@@ -176,54 +91,6 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_checkpoint(tm
     assert all(torch.isfinite(weight).all() for weight in content["model"].values())
 
 
-def test_a_damaged_checkpoint_says_so(tmp_path):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    whole = checkpoint.read_bytes()
-    for damaged in (whole[: len(whole) // 2], b"", b"not a checkpoint"):
-        checkpoint.write_bytes(damaged)
-        with pytest.raises(CheckpointError, match="is damaged and cannot be read; delete it"):
-            train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    torch.save([1, 2], checkpoint)
-    with pytest.raises(CheckpointError, match="is damaged"):
-        train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-
-
-def test_a_checkpoint_of_another_run_is_refused(tmp_path):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    with pytest.raises(CheckpointError, match="belongs to a run with updates=40"):
-        train(model(), TOKENS, Recipe(updates=50, batch=4, seq_len=8, learning_rate=1e-2), checkpoint=checkpoint)
-    with pytest.raises(CheckpointError, match="belongs to another model"):
-        train(LanguageModel(7, hidden_size=9), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-
-
-def test_an_unwritable_folder_is_said_before_any_work_is_done(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(CheckpointError, match="checkpoints cannot be written to .*file.*choose another folder"):
-        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "file" / "run.pt", progress=False)
-
-
-def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monkeypatch):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    before = checkpoint.read_bytes()
-
-    def full_disk(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(training.torch, "save", full_disk)
-    with pytest.raises(CheckpointError, match="No space left on device; the last one stays"):
-        training._save(checkpoint, model(), torch.optim.Adam(model().parameters()), RECIPE, training.History(), 1, None)
-    assert checkpoint.read_bytes() == before
-
-
-@pytest.mark.parametrize("name", ["updates", "learning_rate", "clip"])
-def test_a_recipe_refuses_what_cannot_be(name):
-    with pytest.raises(ValueError, match=f"{name} is 0; it must be above 0"):
-        Recipe(**{"updates": 10, name: 0})
-
-
 def test_a_text_too_short_is_named():
     with pytest.raises(ValueError, match="seq_len is 8, but 20 symbols in 4 streams leave 4 a stream"):
         train(model(), TOKENS[:20], RECIPE, progress=False)
@@ -235,3 +102,118 @@ def test_a_watcher_sees_the_model_after_every_update():
     train(watched, TOKENS, recipe, progress=False, watch=lambda done: seen.append((done, weights(watched))))
     assert [done for done, _ in seen] == [1, 2, 3]
     assert not torch.equal(seen[0][1], seen[1][1]) and torch.equal(seen[2][1], weights(watched))
+
+
+def test_by_default_it_is_this_loop_to_the_bit():
+    """What the records and the chapters were computed with."""
+    trained, by_hand = model(), model()
+    history = train(trained, TOKENS, RECIPE, progress=False)
+    streams, state = training.Streams(TOKENS, 4, 8), None
+    own = [weight for weight in by_hand.parameters() if weight.requires_grad]
+    optimizer = torch.optim.Adam(own, fused=True)
+    losses = []
+    for update in range(40):
+        inputs, targets, _ = streams.window(update)
+        logits, state = by_hand(inputs, None if state is None else state.detach())
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(own, 1.0)
+        optimizer.param_groups[0]["lr"] = (
+            1e-2 * (update + 1) / 4 if update < 4 else 1e-2 * 0.5 * (1 + math.cos(math.pi * (update - 4) / 36))
+        )
+        optimizer.step()
+        losses.append(loss.item())
+    assert torch.equal(weights(trained), weights(by_hand)) and history.losses == losses
+
+
+@pytest.mark.parametrize("norm", [math.inf, math.nan])
+def test_a_gradient_that_is_no_number_never_reaches_the_weights(tmp_path, monkeypatch, norm):
+    trained, before = model(), weights(model())
+    monkeypatch.setattr(training, "clip_grad_norm_", lambda *_: torch.tensor(norm))
+    with pytest.raises(TrainingDiverged, match=f"the gradient's norm is {norm} at update 0; lower learning_rate"):
+        train(trained, TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
+    assert torch.equal(weights(trained), before) and not (tmp_path / "run.pt").exists()
+
+
+def logged(checkpoint) -> list[dict]:
+    return [json.loads(line) for line in checkpoint.with_name(checkpoint.name + ".jsonl").read_text().splitlines()]
+
+
+def test_the_log_has_a_line_every_so_often_and_for_each_validation_and_the_last_update(tmp_path, monkeypatch):
+    clock = itertools.count()
+    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 4))  # seconds an update
+    history = train(
+        model(), TOKENS, RECIPE, validation=TOKENS[:500], validate_every=15, log_every=12,
+        checkpoint=tmp_path / "run.pt", progress=False,
+    )  # fmt: skip
+    lines = logged(tmp_path / "run.pt")
+    assert [line["update"] for line in lines] == [12, 15, 24, 30, 36, 40]
+    before = 0
+    for line in lines:
+        assert line["loss"] == pytest.approx(fmean(history.losses[before : line["update"]]))
+        assert line["perplexity"] == pytest.approx(math.exp(line["loss"]))
+        assert line["gradient_norm"] == pytest.approx(fmean(history.norms[before : line["update"]]))
+        assert line["learning_rate"] == RECIPE.rate(line["update"] - 1)
+        assert line["tokens_per_second"] == 4 * 8 * 4
+        before = line["update"]
+    scores = {line["update"]: line["validation"] for line in lines if "validation" in line}
+    assert scores == dict(zip(history.validated, history.validation, strict=True))
+    assert lines[1]["validation_perplexity"] == pytest.approx(math.exp(lines[1]["validation"]))
+
+
+def test_a_log_that_was_cut_off_or_is_ahead_of_its_checkpoint_is_cut_back(tmp_path):
+    checkpoint, log = tmp_path / "run.pt", tmp_path / "run.pt.jsonl"
+    log.write_text('{"update": 10}\n{"update": 20}\n')  # no checkpoint: they are of a run that is begun again
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, log_every=10, progress=False)
+    lines = log.read_text().splitlines()
+    assert [json.loads(line)["update"] for line in lines] == [10, 20, 30, 40]
+    log.write_text("\n".join([*lines, '{"update": 50}']))
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, log_every=10, progress=False)
+    assert log.read_text().splitlines() == lines
+    log.write_text("\n".join([*lines, '{"upd']))
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, log_every=10, progress=False)
+    assert log.read_text().splitlines() == lines
+
+
+def test_without_a_checkpoint_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train(model(), TOKENS, RECIPE, log_every=1, progress=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_bar_shows_loss_perplexity_and_speed(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "tqdm", functools.partial(progress.tqdm, mininterval=0))
+    clock = itertools.count()
+    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 64))
+    history = train(model(), TOKENS, RECIPE, label="small")
+    shown = capsys.readouterr().err
+    loss = history.losses[-1]
+    assert "small" in shown and "40/40" in shown
+    assert f"loss={loss:.3f}, perplexity={math.exp(loss):.2f}, tokens/s=2,048" in shown
+    train(model(), TOKENS, RECIPE, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_perplexity_beyond_all_numbers_is_still_a_number():
+    assert math.isfinite(progress.perplexity(1e6)) and progress.perplexity(2.0) == math.exp(2.0)
+
+
+@pytest.mark.parametrize("name", ["checkpoint_every", "checkpoint_minutes", "log_every"])
+def test_an_interval_of_nothing_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match=f"{name} is 0; it must be"):
+        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False, **{name: 0})
+
+
+def test_validating_every_minus_one_updates_is_refused():
+    with pytest.raises(ValueError, match="validate_every is -1; it must be 0 or more"):
+        train(model(), TOKENS, RECIPE, validation=TOKENS, validate_every=-1, progress=False)
+
+
+def test_the_validation_is_scored_as_the_model_is_trained():
+    for carry in (True, False):
+        trained = model()
+        recipe = Recipe(updates=5, batch=4, seq_len=8, carry=carry)
+        history = train(trained, TOKENS, recipe, validation=TOKENS[:500], validate_every=5, progress=False)
+        score = evaluate(trained, TOKENS[:500], window=None if carry else 8)
+        assert history.validation == [score.nats_per_symbol]

@@ -3,84 +3,30 @@
 from __future__ import annotations
 
 import math
-import os
-import pickle
+import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_
-from tqdm.auto import tqdm
 
 from unrolled.batches import Streams
 from unrolled.cells import detach
+from unrolled.checkpoints import Checkpoints, History, Run
 from unrolled.evaluation import evaluate
-from unrolled.models import LanguageModel
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How to train: everything that decides the result, apart from the model's first weights and the text.
-
-    Attributes:
-        updates: how many times the weights are changed.
-        batch: parallel streams.
-        seq_len: symbols through which the gradient flows back.
-        learning_rate: Adam's (Kingma & Ba 2015) peak rate: reached after a tenth of the updates, then
-            falling to zero along a cosine.
-        clip: the gradient is scaled down to this norm where it is longer (Pascanu et al. 2013).
-        carry: start each window from the state at the end of the last one; False starts it afresh.
-    """
-
-    updates: int
-    batch: int = 64
-    seq_len: int = 32
-    learning_rate: float = 5e-3
-    clip: float = 1.0
-    carry: bool = True
-
-    def __post_init__(self):
-        for name in ("updates", "learning_rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be above 0")
-
-    def rate(self, update: int) -> float:
-        """Return the learning rate for this update, 0 … updates − 1."""
-        warm_up = max(1, self.updates // 10)
-        if update < warm_up:
-            return self.learning_rate * (update + 1) / warm_up
-        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (update - warm_up) / (self.updates - warm_up)))
-
-
-@dataclass
-class History:
-    """What happened during training.
-
-    Attributes:
-        losses: the training loss of each update, nats per symbol.
-        norms: the norm of the gradient at each update, before clipping.
-        validated: the updates after which the model was scored.
-        validation: those scores, nats per symbol.
-    """
-
-    losses: list[float] = field(default_factory=list)
-    norms: list[float] = field(default_factory=list)
-    validated: list[int] = field(default_factory=list)
-    validation: list[float] = field(default_factory=list)
+from unrolled.interruption import Interruption
+from unrolled.models import NeuralModel
+from unrolled.progress import Progress
+from unrolled.recipes import Recipe
 
 
 class TrainingDiverged(RuntimeError):
-    """The loss is no longer a number; the message says at which update and what may help."""
-
-
-class CheckpointError(RuntimeError):
-    """A checkpoint cannot be written, read or continued; the message says which file and what to do."""
+    """The loss or its gradient is no longer a number; the message says at which update and what may help."""
 
 
 def train(
-    model: LanguageModel,
+    model: NeuralModel,
     tokens: torch.Tensor,
     recipe: Recipe,
     *,
@@ -88,15 +34,19 @@ def train(
     validate_every: int = 0,
     checkpoint: Path | str | None = None,
     checkpoint_every: int = 1000,
+    checkpoint_minutes: float = 10.0,
+    log_every: int = 100,
     watch: Callable[[int], None] | None = None,
     progress: bool = True,
     label: str = "training",
 ) -> History:
     """Train the model in place.
 
-    With a `checkpoint`, everything that the run consists of is written there every `checkpoint_every` updates.
-    A run that was killed goes on from there when the same call is made again, and ends with the same weights as
-    if nothing had happened (to the bit, on the same machine).
+    With a `checkpoint`, everything that the run consists of is written there from time to time, and when Ctrl-C or
+    SIGTERM stops the process: the update in progress ends first. (A second Ctrl-C stops at once.) A run that was
+    stopped or killed goes on from there when the same call is made again, and ends with the same weights as if nothing
+    had happened (to the bit, on the same machine). Beside it, in a file with ``.jsonl`` added to its name, is the log
+    that `Progress` describes.
 
     Args:
         model: the model to train.
@@ -106,126 +56,99 @@ def train(
             forgotten after every `seq_len` symbols.
         validate_every: score it after every so many updates, and at the end; 0: never.
         checkpoint: the file to keep the run in.
-        checkpoint_every: updates between two writings.
-        watch: called after each update with the number of those done, to measure on the way.
-        progress: show a bar with the loss.
+        checkpoint_every: updates between two writings, unless the minutes are over first.
+        checkpoint_minutes: minutes between two writings, unless the updates are done first.
+        log_every: updates between two lines of the log.
+        watch: called after each update with the number of those done, to measure on the way. After an
+            interruption it can be called again for updates that are done again.
+        progress: show a bar with the loss, the perplexity and the speed.
         label: the bar's name.
 
     Returns:
         The losses, gradient norms and scores along the way.
 
     Raises:
-        ValueError: the text is too short for the recipe's windows.
-        TrainingDiverged: the loss became infinite or NaN; the last checkpoint stays as it was.
+        ValueError: the text is too short for the recipe's windows; a number that cannot be; or the recipe needs
+            scores and there is no validation.
+        TrainingDiverged: the loss or the gradient became infinite or NaN; the last checkpoint stays as it was.
         CheckpointError: the checkpoint's folder cannot be written, or the file is damaged or of another run.
+        KeyboardInterrupt, SystemExit: Ctrl-C or SIGTERM stopped it.
     """
+    _check(recipe, validation, validate_every)
     streams = Streams(tokens.to(model.device), recipe.batch, recipe.seq_len)
     weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.Adam(weights, lr=recipe.learning_rate, fused=model.device.type in ("cpu", "cuda"))
-    history, state, done = History(), None, 0
-    if checkpoint is not None:
-        checkpoint = Path(checkpoint)
-        _check_writable(checkpoint)
-        if checkpoint.exists():
-            done, state = _restore(checkpoint, model, optimizer, recipe, history)
+    run = Run(model, recipe.optimizer_of(weights), recipe)
+    checkpoints = Checkpoints(checkpoint, checkpoint_every, checkpoint_minutes)
+    checkpoints.restore(run)
+    log = None if checkpoint is None else Path(f"{checkpoint}.jsonl")
+    predict = torch.compile(model) if recipe.compile else model
+    mixed = torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
 
     model.train()
-    bar = tqdm(total=recipe.updates, initial=done, desc=label, disable=not progress, leave=False)
-    try:
-        for update in range(done, recipe.updates):
-            inputs, targets, fresh = streams.window(update)
-            state = None if fresh or not recipe.carry else detach(state)  # the gradient stops at the window's edge
-            logits, state = model(inputs, state)
-            loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
-            if not torch.isfinite(loss):
-                raise TrainingDiverged(
-                    f"the loss is {loss.item()} at update {update}; lower learning_rate (now {recipe.learning_rate}) "
-                    f"or clip (now {recipe.clip})" + (f"; the last good state is in {checkpoint}" if checkpoint else "")
-                )
-            optimizer.zero_grad()
+    with (
+        Interruption(active=checkpoint is not None) as interruption,
+        Progress(run, log, log_every, show=progress, label=label) as bar,
+    ):
+        while not (run.finished or interruption.requested):
+            started = time.perf_counter()
+            inputs, targets, fresh = streams.window(run.done)
+            state = None if fresh or not recipe.carry else detach(run.state)  # the gradient stops at the window's edge
+            with mixed:
+                logits, run.state = predict(inputs, state)
+                loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
+            run.optimizer.zero_grad()
             loss.backward()
             norm = clip_grad_norm_(weights, recipe.clip)
-            for group in optimizer.param_groups:
-                group["lr"] = recipe.rate(update)
-            optimizer.step()
-            done = update + 1
+            nats, length = torch.stack([loss.detach(), norm]).tolist()  # here, and only here, a GPU is waited for
+            if not math.isfinite(nats + length):
+                raise _diverged(nats, length, run, checkpoints)
+            rate = recipe.rate(run.done, run.history.setbacks)
+            for group in run.optimizer.param_groups:
+                group["lr"] = rate
+            run.optimizer.step()
+            run.done += 1
+            run.history.losses.append(nats)
+            run.history.norms.append(length)
+            seconds = time.perf_counter() - started
 
-            history.losses.append(loss.item())
-            history.norms.append(norm.item())
-            if validate_every and validation is not None and (done % validate_every == 0 or done == recipe.updates):
-                score = evaluate(model, validation, window=None if recipe.carry else recipe.seq_len)
-                history.validated.append(done)
-                history.validation.append(score.nats_per_symbol)
-            if checkpoint is not None and done % checkpoint_every == 0:
-                _save(checkpoint, model, optimizer, recipe, history, done, state)
+            due = validate_every and (run.done % validate_every == 0 or run.done == recipe.updates)
+            if due and validation is not None:
+                _validate(run, validation)
             if watch is not None:
-                watch(done)
-            bar.set_postfix(loss=f"{history.losses[-1]:.3f}", refresh=False)
-            bar.update()
-    finally:
-        bar.close()
-    if checkpoint is not None and done % checkpoint_every:
-        _save(checkpoint, model, optimizer, recipe, history, done, state)
-    return history
+                watch(run.done)
+            bar.tell(rate, seconds)
+            checkpoints.keep(run)
+        checkpoints.keep(run, now=True)
+    if run.best is not None:
+        model.load_state_dict(run.best)
+    return run.history
 
 
-def _check_writable(checkpoint: Path) -> None:
-    try:
-        checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        probe = checkpoint.with_name(checkpoint.name + ".part")
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise CheckpointError(
-            f"checkpoints cannot be written to {checkpoint.parent} ({error.strerror}); choose another folder"
-        ) from error
-
-
-def _save(checkpoint: Path, model, optimizer, recipe: Recipe, history: History, done: int, state) -> None:
-    """Write the run to a file beside the checkpoint, then put it in its place: a reader sees the old or the new."""
-    part = checkpoint.with_name(checkpoint.name + ".part")
-    content = {
-        "recipe": asdict(recipe),
-        "done": done,
-        "model": model.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "state": None if state is None else detach(state),
-        "history": asdict(history),
-        "random": torch.get_rng_state(),
-    }
-    try:
-        with part.open("wb") as file:
-            torch.save(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, checkpoint)
-    except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
-        raise CheckpointError(
-            f"the checkpoint {checkpoint} could not be written: {error}; the last one stays"
-        ) from error
-
-
-def _restore(checkpoint: Path, model, optimizer, recipe: Recipe, history: History):
-    """Load a run into the model, the optimizer and the history; return the updates done and the carried state."""
-    try:
-        content = torch.load(checkpoint, map_location=model.device, weights_only=True)
-        before = content["recipe"]
-    except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
-        raise CheckpointError(
-            f"the checkpoint {checkpoint} is damaged and cannot be read; delete it to start again"
-        ) from error
-    changed = [name for name, value in asdict(recipe).items() if before.get(name) != value]
-    if changed:
-        was = ", ".join(f"{name}={before.get(name)}" for name in changed)
-        raise CheckpointError(
-            f"the checkpoint {checkpoint} belongs to a run with {was}; use the same recipe to go on, or another file"
+def _check(recipe: Recipe, validation: torch.Tensor | None, validate_every: int) -> None:
+    """Raise ValueError, saying what is wrong, unless there are scores where they are needed."""
+    if validate_every < 0:
+        raise ValueError(f"validate_every is {validate_every}; it must be 0 or more")
+    if recipe.needs_validation and (validation is None or not validate_every):
+        raise ValueError(
+            f"schedule is {recipe.schedule!r} and patience is {recipe.patience}, which needs scores; "
+            "give a validation text and validate_every"
         )
-    try:
-        model.load_state_dict(content["model"])
-    except RuntimeError as error:
-        raise CheckpointError(f"the checkpoint {checkpoint} belongs to another model; choose another file") from error
-    optimizer.load_state_dict(content["optimizer"])
-    torch.set_rng_state(content["random"].cpu())
-    for name, values in content["history"].items():
-        getattr(history, name)[:] = values
-    return content["done"], content["state"]
+
+
+def _validate(run: Run, validation: torch.Tensor) -> None:
+    """Score the model, and where the recipe has patience, remember the weights at the lowest score."""
+    score = evaluate(run.model, validation, window=None if run.recipe.carry else run.recipe.seq_len)
+    run.history.validated.append(run.done)
+    run.history.validation.append(score.nats_per_symbol)
+    if run.recipe.patience and run.history.waited == 0:
+        run.best = {name: value.clone() for name, value in run.model.state_dict().items()}
+
+
+def _diverged(nats: float, norm: float, run: Run, checkpoints: Checkpoints) -> TrainingDiverged:
+    """Return the error that says so."""
+    what = f"the gradient's norm is {norm}" if math.isfinite(nats) else f"the loss is {nats}"
+    return TrainingDiverged(
+        f"{what} at update {run.done}; lower learning_rate (now {run.recipe.learning_rate}) "
+        f"or clip (now {run.recipe.clip})"
+        + (f"; the state after {checkpoints.written} updates is in {checkpoints.path}" if checkpoints.written else "")
+    )

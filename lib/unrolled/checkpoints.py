@@ -1,0 +1,188 @@
+"""Keep a training run in a file, so that it can be stopped at any moment and go on as if nothing had happened."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+
+from unrolled.cells import State, detach
+from unrolled.models import NeuralModel
+from unrolled.recipes import Recipe
+
+
+@dataclass
+class History:
+    """What happened during training.
+
+    Attributes:
+        losses: the training loss of each update, nats per symbol.
+        norms: the norm of the gradient at each update, before clipping.
+        validated: the updates after which the model was scored.
+        validation: those scores, nats per symbol.
+    """
+
+    losses: list[float] = field(default_factory=list)
+    norms: list[float] = field(default_factory=list)
+    validated: list[int] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+
+    @property
+    def setbacks(self) -> int:
+        """How many validations brought no new lowest score."""
+        lowest = itertools.accumulate(self.validation, min)
+        return sum(score >= before for score, before in zip(self.validation[1:], lowest, strict=False))
+
+    @property
+    def waited(self) -> int:
+        """How many validations there were since the lowest score."""
+        return len(self.validation) - 1 - self.validation.index(min(self.validation)) if self.validation else 0
+
+
+@dataclass
+class Run:
+    """All that a training consists of between two updates; the learning rate follows from the recipe and the history.
+
+    Attributes:
+        model: with its weights.
+        optimizer: with its averages.
+        recipe: how to train.
+        history: what happened so far.
+        done: the updates so far.
+        state: the carried state.
+        best: the weights at the lowest score, by name, where the recipe has patience.
+    """
+
+    model: NeuralModel
+    optimizer: torch.optim.Optimizer
+    recipe: Recipe
+    history: History = field(default_factory=History)
+    done: int = 0
+    state: State | None = None
+    best: dict[str, torch.Tensor] | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether all updates were done, or the patience has run out."""
+        return self.done >= self.recipe.updates or 0 < self.recipe.patience <= self.history.waited
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint cannot be written, read or continued; the message says which file and what to do."""
+
+
+class Checkpoints:
+    """Write a run into a file from time to time, each time in place of the last.
+
+    Args:
+        path: the file; None: keep nothing.
+        every: updates between two writings.
+        minutes: minutes between two writings. Whichever is over first counts.
+
+    Attributes:
+        written: the updates done by the run in the file; 0 where there is none.
+
+    Raises:
+        ValueError: an interval that is not above 0.
+        CheckpointError: the folder cannot be written.
+    """
+
+    def __init__(self, path: Path | str | None, every: int, minutes: float):
+        for name, interval in (("checkpoint_every", every), ("checkpoint_minutes", minutes)):
+            if not interval > 0:
+                raise ValueError(f"{name} is {interval}; it must be above 0")
+        self.path = None if path is None else Path(path)
+        self.every, self.minutes = every, minutes
+        self.written, self._when = 0, time.monotonic()
+        if self.path is not None:
+            _check_writable(self.path)
+
+    def restore(self, run: Run) -> None:
+        """Make the run the one in the file, where there is a file; raise CheckpointError where that does not work."""
+        if self.path is not None and self.path.exists():
+            restore(self.path, run)
+            self.written = run.done
+
+    def keep(self, run: Run, *, now: bool = False) -> None:
+        """Write the run if it is time, or `now`; not twice the same."""
+        due = run.done % self.every == 0 or time.monotonic() - self._when >= 60 * self.minutes
+        if self.path is not None and (due or now) and run.done != self.written:
+            save(self.path, run)
+            self.written, self._when = run.done, time.monotonic()
+
+
+def _check_writable(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe = path.with_name(path.name + ".part")
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise CheckpointError(
+            f"checkpoints cannot be written to {path.parent} ({error.strerror}); choose another folder"
+        ) from error
+
+
+def save(path: Path, run: Run) -> None:
+    """Write the run to a file beside the checkpoint, then put it in its place: a reader sees the old or the new.
+
+    Raises:
+        CheckpointError: the file cannot be written; the last one stays.
+    """
+    part = path.with_name(path.name + ".part")
+    on_gpu = run.model.device.type == "cuda"
+    content = {
+        "recipe": asdict(run.recipe),
+        "done": run.done,
+        "model": run.model.state_dict(),
+        "optimizer": run.optimizer.state_dict(),
+        "state": None if run.state is None else detach(run.state),
+        "history": asdict(run.history),
+        "best": run.best,
+        "random": torch.get_rng_state(),
+        "cuda-random": torch.cuda.get_rng_state(run.model.device) if on_gpu else None,
+    }
+    try:
+        with part.open("wb") as file:
+            torch.save(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
+        raise CheckpointError(f"the checkpoint {path} could not be written: {error}; the last one stays") from error
+
+
+def restore(path: Path, run: Run) -> None:
+    """Load a run from its file into one that was made by the same recipe, and set the random numbers to go on.
+
+    Raises:
+        CheckpointError: the file is damaged, or of another run.
+    """
+    try:
+        content = torch.load(path, map_location=run.model.device, weights_only=True)
+        before = Recipe(**content["recipe"])
+    except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
+        raise CheckpointError(
+            f"the checkpoint {path} is damaged and cannot be read; delete it to start again"
+        ) from error
+    was = [f"{name}={value}" for name, value in asdict(before).items() if value != getattr(run.recipe, name)]
+    if was:
+        raise CheckpointError(
+            f"the checkpoint {path} belongs to a run with {', '.join(was)}; use the same recipe to go on, "
+            "or another file"
+        )
+    try:
+        run.model.load_state_dict(content["model"])
+    except RuntimeError as error:
+        raise CheckpointError(f"the checkpoint {path} belongs to another model; choose another file") from error
+    run.optimizer.load_state_dict(content["optimizer"])
+    run.history = History(**content["history"])
+    run.done, run.state, run.best = content["done"], content["state"], content.get("best")
+    torch.set_rng_state(content["random"].cpu())
+    if content.get("cuda-random") is not None:
+        torch.cuda.set_rng_state(content["cuda-random"].cpu(), run.model.device)
