@@ -162,7 +162,7 @@ def test_bad_series_are_named():
         plots.curves({"loss": (np.arange(3), np.zeros((2, 4)))}, xlabel="x", ylabel="y")
 
 
-def test_panels_share_their_axes_and_name_each_kind_of_line_once():
+def test_panels_share_their_y_axis_and_name_each_kind_of_line_once():
     groups = {
         "before": {"short": ([1, 2], [1.0, 2.0]), "long": ([1, 2], [[3.0, 4.0], [5.0, 6.0]])},
         "after": {"short": ([1, 2], [10.0, 20.0]), "long": ([1, 2], [30.0, 40.0])},
@@ -175,6 +175,13 @@ def test_panels_share_their_axes_and_name_each_kind_of_line_once():
     assert left.lines[0].get_color() == right.lines[0].get_color() != left.lines[1].get_color()
     (legend,) = fig.legends
     assert [text.get_text() for text in legend.get_texts()] == ["short", "long"]
+
+
+def test_each_panel_has_its_own_values_of_x_as_ticks():
+    groups = {"adding": {"net": ([10, 20, 40], [1.0, 2.0, 3.0])}, "copy": {"net": ([1, 2, 5], [1.0, 2.0, 3.0])}}
+    fig = plots.panels(groups, xlabel="length", ylabel="loss", xlog=True)
+    assert [ax.get_xticks().tolist() for ax in fig.axes] == [[10, 20, 40], [1, 2, 5]]
+    assert fig.axes[0].get_xlim()[0] > 5 > fig.axes[1].get_xlim()[0]
 
 
 def test_panels_with_other_lines_are_refused():

@@ -175,7 +175,7 @@ def panels(
     ylog: bool = False,
     ylim: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw the same kinds of lines under several conditions: a panel for each, side by side on the same axes.
+    """Draw the same kinds of lines under several conditions: a panel for each, side by side, with one y axis for all.
 
     Args:
         groups: for each panel, by its title, the series as `curves` takes them, with the same labels in each.
@@ -191,7 +191,7 @@ def panels(
     labels = [list(series) for series in groups.values()]
     if not labels or any(other != labels[0] for other in labels):
         raise ValueError(f"the panels have the labels {labels}; give at least one panel, and the same labels in each")
-    fig, axes = plt.subplots(1, len(groups), sharex=True, sharey=True, squeeze=False, figsize=(7.0, 3.9))
+    fig, axes = plt.subplots(1, len(groups), sharey=True, squeeze=False, figsize=(7.0, 3.9))
     for ax, (title, series) in zip(axes[0], groups.items(), strict=True):
         _lines(ax, series)
         scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)

@@ -54,6 +54,17 @@ def texts(config: dict, seed: int = 0) -> tuple[str, str]:
     return corpus.train, corpus.validation
 
 
+def recipe_of(config: dict) -> Recipe:
+    """Return the recipe that a configuration spells out: as many streams as make up its symbols an update."""
+    return Recipe(
+        updates=config["updates"],
+        batch=config["symbols_per_update"] // config["seq_len"],
+        seq_len=config["seq_len"],
+        learning_rate=config["learning_rate"],
+        carry=config["carry"],
+    )
+
+
 def trained(
     make: Callable[[int], NeuralModel], config: dict, seed: int, checkpoint: Path
 ) -> tuple[NeuralModel, torch.Tensor, History]:
@@ -72,18 +83,11 @@ def trained(
     vocabulary = Vocabulary(training + validation)
     torch.manual_seed(seed)
     model = make(len(vocabulary)).to(settings.device())
-    recipe = Recipe(
-        updates=config["updates"],
-        batch=config["symbols_per_update"] // config["seq_len"],
-        seq_len=config["seq_len"],
-        learning_rate=config["learning_rate"],
-        carry=config["carry"],
-    )
     held_out = vocabulary.encode(validation)
     history = train(
         model,
         vocabulary.encode(training),
-        recipe,
+        recipe_of(config),
         validation=held_out,
         validate_every=max(1, config["updates"] // 10),
         checkpoint=checkpoint,

@@ -11,10 +11,10 @@ from torch.nn.functional import cross_entropy
 
 from unrolled import cells, gradients, settings
 from unrolled.evaluation import evaluate
-from unrolled.experiments.base import Experiment, kept, texts
+from unrolled.experiments.base import Experiment, kept, recipe_of, texts
 from unrolled.initialisation import initialise
 from unrolled.models import LanguageModel
-from unrolled.training import Recipe, train
+from unrolled.training import train
 from unrolled.vocabulary import Vocabulary
 
 
@@ -67,15 +67,8 @@ def _train(config: dict, remedy: dict, seed: int, watch: Callable[[LanguageModel
     held_out = vocabulary.encode(validation).to(settings.device())
     torch.manual_seed(seed)
     model = model_of(len(vocabulary), config["hidden_size"], remedy).to(settings.device())
-    recipe = Recipe(
-        updates=config["updates"],
-        batch=config["symbols_per_update"] // config["seq_len"],
-        seq_len=config["seq_len"],
-        learning_rate=remedy["learning_rate"],
-        carry=config["carry"],
-    )
     watch(model, 0, held_out)
-    tokens = vocabulary.encode(training)
+    tokens, recipe = vocabulary.encode(training), recipe_of(config | {"learning_rate": remedy["learning_rate"]})
     train(model, tokens, recipe, watch=lambda done: watch(model, done, held_out), progress=False)
     return evaluate(model, held_out).nats_per_symbol
 
