@@ -28,13 +28,17 @@ def stories():
     return config | small | {"edges": [1, 50, 500], "asked": 20_000, "models": models}
 
 
-def test_the_tasks_are_those_of_chapter_4_and_one_longer_each():
-    for profile, longer in (("quick", {"adding": 320, "copy": 20}), ("full", {"adding": 640, "copy": 100})):
-        ours = experiments.find("gated-memory-tasks").configs[profile]["tasks"]
+def test_the_tasks_are_those_of_chapter_4_with_more_to_copy_and_longer_lags():
+    for profile, copy in (("quick", 20), ("full", 100)):
         theirs = experiments.find("memory-tasks").configs[profile]["tasks"]
-        for name, told in theirs.items():
-            assert ours[name]["lengths"] == [*told["lengths"], longer[name]]
-            assert all(ours[name][key] == value for key, value in told.items() if key != "lengths")
+        ours = experiments.find("gated-memory-tasks").configs[profile]["tasks"]
+        assert ours["adding"] == theirs["adding"]
+        assert ours["copy"]["lengths"] == [*theirs["copy"]["lengths"], copy]
+        long = experiments.find("long-lags").configs[profile]
+        assert min(long["tasks"]["adding"]["lengths"]) >= 2 * max(theirs["adding"]["lengths"])
+        for told, other in ((ours["copy"], theirs["copy"]), (long["tasks"]["adding"], theirs["adding"])):
+            assert all(told[key] == value for key, value in other.items() if key != "lengths")
+        assert {*long["remedies"]} == {"irnn-clipped", "lstm", "gru"}
 
 
 def test_the_configuration_that_chapter_4_was_recorded_with_names_no_cell():

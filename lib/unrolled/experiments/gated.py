@@ -97,17 +97,26 @@ _REMEDIES = {
 _CHAPTER_4 = memory.EXPERIMENTS[0].configs
 
 
-def _longer(profile: str, adding: int, copy: int) -> dict:
-    """Return the configuration of `memory-tasks`, with these lengths added, and the gated cells for remedies."""
+def _beside_chapter_4(profile: str, copy: int) -> dict:
+    """Return the configuration of `memory-tasks` with one more length to copy over, and gated cells for remedies."""
     tasks = _CHAPTER_4[profile]["tasks"]
     return {
         "tasks": {
-            "adding": tasks["adding"] | {"lengths": [*tasks["adding"]["lengths"], adding]},
+            "adding": tasks["adding"],
             # The forget bias is compared on the other task alone, to save time.
             "copy": tasks["copy"]
             | {"lengths": [*tasks["copy"]["lengths"], copy], "remedies": ["lstm", "lstm-1997", "gru"]},
         },
         "remedies": _REMEDIES,
+    }
+
+
+def _long(profile: str, *lengths: int) -> dict:
+    """Return the configuration of long lags: the two gated cells, and the best remedy of chapter 4."""
+    return {
+        "tasks": {"adding": _CHAPTER_4[profile]["tasks"]["adding"] | {"lengths": [*lengths]}},
+        "remedies": {"irnn-clipped": _CHAPTER_4[profile]["remedies"]["irnn-clipped"]}
+        | {label: _REMEDIES[label] for label in ("lstm", "gru")},
     }
 
 
@@ -155,7 +164,13 @@ EXPERIMENTS = (
     Experiment(
         "gated-memory-tasks",
         "Adding and copying: how far back LSTMs and the GRU remember",
-        {"quick": _longer("quick", 320, 20), "full": _longer("full", 640, 100)},
+        {"quick": _beside_chapter_4("quick", 20), "full": _beside_chapter_4("full", 100)},
+        memory.measure_memory,
+    ),
+    Experiment(
+        "long-lags",
+        "Adding over hundreds of steps: where the LSTM and the GRU end, beside the best remedy of chapter 4",
+        {"quick": _long("quick", 320, 640), "full": _long("full", 640, 1280)},
         memory.measure_memory,
     ),
     Experiment(
