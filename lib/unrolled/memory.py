@@ -1,4 +1,4 @@
-"""Memory tasks with known baselines, the adding and the copy problem, and a trainer that stops at success.
+"""Memory tasks with known baselines: adding, copying, counting; and a trainer that stops at success.
 
 A task makes batches, prices outputs, and knows its `trivial` loss, that of the best answer without memory, and its
 `goal`, the loss below which it counts as solved.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, mse_loss, one_hot
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, one_hot
 from torch.nn.utils import clip_grad_norm_
 
 from unrolled import cells
@@ -124,7 +124,74 @@ class Copy:
         return cross_entropy(outputs.flatten(0, 1), targets.flatten())
 
 
-TASKS = {"adding": Adding, "copy": Copy}
+@dataclass(frozen=True)
+class Counting:
+    """Say when there have been as many b as a: the strings aⁿbⁿ (Gers & Schmidhuber 2001; Weiss et al. 2018).
+
+    A sequence is n letters a, then n letters b, with n uniform between 1 and `length`, then nothing. At every b comes
+    one answer: the logit of "this is the last". The loss is the mean binary cross-entropy of these answers, in nats.
+
+    Without memory the best answer is always the same: of all b, 2 / (length + 1) are the last of theirs, and the loss
+    is the entropy of that share. The goal is a hundredth of it.
+
+    Attributes:
+        length: the largest n in training.
+
+    Raises:
+        ValueError: the length is below 2, so that there is nothing to count.
+    """
+
+    length: int
+    input_size = 2
+    output_size = 1
+
+    def __post_init__(self):
+        if self.length < 2:
+            raise ValueError(f"length is {self.length}; counting needs at least 2")
+
+    @property
+    def trivial(self) -> float:
+        """The loss without memory, nats an answer."""
+        last = 2 / (self.length + 1)
+        return -last * math.log(last) - (1 - last) * math.log(1 - last)
+
+    @property
+    def goal(self) -> float:
+        """The loss below which the task counts as solved, nats an answer."""
+        return self.trivial / 100
+
+    def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return inputs, (batch, 2 length, 2), and targets, (batch, 2 length), for random n: what `strings` returns."""
+        return self.strings(torch.randint(1, self.length + 1, (batch,), generator=generator), 2 * self.length)
+
+    @staticmethod
+    def strings(n: torch.Tensor, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return aⁿbⁿ for each n, (batch,), as inputs and targets of so many steps.
+
+        The inputs, (batch, steps, 2), are (1, 0) for a, (0, 1) for b and (0, 0) after the last. The targets,
+        (batch, steps), are 1 at the last b, 0 at every other, and −1 where no answer is wanted.
+        """
+        step, n = torch.arange(steps), n[:, None]
+        is_a, is_b = step < n, (step >= n) & (step < 2 * n)
+        targets = torch.where(is_b, (step == 2 * n - 1).float(), -1.0)
+        return torch.stack([is_a, is_b], dim=2).float(), targets
+
+    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the mean cross-entropy at the b, for logits (batch, 2 length, 1) and targets (batch, 2 length)."""
+        wanted = targets >= 0
+        return binary_cross_entropy_with_logits(outputs[..., 0][wanted], targets[wanted])
+
+
+TASKS = {"adding": Adding, "copy": Copy, "counting": Counting}
+Task = Adding | Copy | Counting
+
+
+@torch.no_grad()
+def counted(model: nn.Module, limit: int) -> torch.Tensor:
+    """Return, for n = 1 … limit, whether a model of `Counting` answers rightly at every b of aⁿbⁿ: (limit,), bool."""
+    inputs, targets = Counting.strings(torch.arange(1, limit + 1), 2 * limit)
+    says_last = model(inputs.to(next(model.parameters()).device))[..., 0].cpu() > 0  # (limit, 2 limit)
+    return ((says_last == (targets == 1)) | (targets < 0)).all(dim=1)
 
 
 class SequenceModel(nn.Module):
@@ -171,12 +238,12 @@ class Outcome:
 
 
 @torch.no_grad()
-def score(model: nn.Module, task: Adding | Copy, sequences: int, generator: torch.Generator) -> float:
+def score(model: nn.Module, task: Task, sequences: int, generator: torch.Generator) -> float:
     """Return the model's loss on so many fresh sequences, drawn with this generator."""
     return _loss(model, task, sequences, generator).item()
 
 
-def _loss(model: nn.Module, task: Adding | Copy, sequences: int, generator: torch.Generator) -> torch.Tensor:
+def _loss(model: nn.Module, task: Task, sequences: int, generator: torch.Generator) -> torch.Tensor:
     """Draw sequences on the CPU, so that they are the same everywhere, and price the model where its weights are."""
     device = next(model.parameters()).device
     inputs, targets = (part.to(device) for part in task.batch(sequences, generator))
@@ -185,7 +252,7 @@ def _loss(model: nn.Module, task: Adding | Copy, sequences: int, generator: torc
 
 def train_on_task(
     model: nn.Module,
-    task: Adding | Copy,
+    task: Task,
     *,
     updates: int,
     batch: int = 64,

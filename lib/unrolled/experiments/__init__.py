@@ -10,11 +10,13 @@ import time
 from pathlib import Path
 
 from unrolled import records, settings
-from unrolled.experiments import counting, gated, gradients, memory, recurrent, windows
+from unrolled.experiments import counting, gated, gradients, memory, recurrent, trials, windows
 from unrolled.experiments.base import Experiment, kept, texts
 
 EXPERIMENTS = {
-    one.name: one for module in (counting, windows, recurrent, gradients, memory, gated) for one in module.EXPERIMENTS
+    one.name: one
+    for module in (counting, windows, recurrent, gradients, memory, gated, trials)
+    for one in module.EXPERIMENTS
 }
 
 

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from unrolled import cells, memory, settings
 from unrolled.experiments.base import Experiment, kept
@@ -17,14 +18,24 @@ def cell_of(remedy: dict, input_size: int, hidden_size: int) -> cells.Cell:
 
     Either the remedy names its ``cell`` and the ``options`` that this takes; or the cell is a vanilla one, and the
     remedy has its ``nonlinearity`` and its ``initialisation`` (None: PyTorch's own).
+
+    A gated cell's remedy may say which gates are ``stuck``, and at which biases.
     """
     if "cell" in remedy:
-        return cells.CELLS[remedy["cell"]](input_size, hidden_size, **remedy["options"])
+        cell = cells.CELLS[remedy["cell"]](input_size, hidden_size, **remedy["options"])
+        stick(cell, remedy.get("stuck", {}))
+        return cell
     cell = cells.RNNCell(input_size, hidden_size, remedy["nonlinearity"])
     return cell if remedy["initialisation"] is None else initialise(cell, remedy["initialisation"])
 
 
-def train_one(told: dict, remedy: dict, task: memory.Adding | memory.Copy, seed: int) -> dict:
+def stick(cell: cells.Cell, stuck: dict[str, float]) -> None:
+    """Set the biases of these gates so far out that nothing moves them: there σ is 1 or 0, and its slope is 0."""
+    for gate, bias in stuck.items():
+        nn.init.constant_(cell.block(gate).b_h, bias)
+
+
+def train_one(told: dict, remedy: dict, task: memory.Task, seed: int) -> dict:
     """Train one network on one task with one remedy; return how it ended.
 
     Args:

@@ -1,0 +1,189 @@
+"""Three short trials of chapters 5 and 6: gates that are stuck, counting beyond what was trained, and time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from unrolled import cells, memory, settings
+from unrolled.evaluation import evaluate
+from unrolled.experiments.base import Experiment, kept, trained
+from unrolled.experiments.gated import EMBEDDING, parameters
+from unrolled.experiments.gated import EXPERIMENTS as GATED
+from unrolled.experiments.memory import EXPERIMENTS as VANILLA
+from unrolled.experiments.memory import stick, train_one
+from unrolled.models import LanguageModel
+
+
+def measure_stuck(config: dict, seed: int, folder: Path) -> dict:
+    """Train an LSTM with each of its gates stuck open or shut, on the adding problem and on stories.
+
+    Returns:
+        For each label what `memory.train_one` tells, under ``LABEL-success`` and so on; and ``LABEL-nats``, nats per
+        character on held-out stories.
+    """
+
+    def one(label: str, stuck: dict) -> dict:
+        def make(vocab_size: int) -> LanguageModel:
+            model = LanguageModel(vocab_size, hidden_size=config["hidden_size"], core="lstm")
+            stick(model.core.cell, stuck)
+            return model
+
+        adding = config["adding"]
+        ended = train_one(adding, config["remedy"] | {"stuck": stuck}, memory.Adding(*adding["lengths"]), seed)
+        model, held_out, _ = trained(make, config, seed, folder / f"{label}.pt")
+        return ended | {"nats": evaluate(model, held_out).nats_per_symbol}
+
+    metrics = {}
+    for label, stuck in config["stuck"].items():
+        found = kept(folder / f"{label}.json", lambda label=label, stuck=stuck: one(label, stuck))
+        metrics |= {f"{label}-{what}": value for what, value in found.items()}
+    return metrics
+
+
+def measure_counting(config: dict, seed: int, folder: Path) -> dict:
+    """Train each cell to count; ask it for aⁿbⁿ with n far beyond those it was trained on.
+
+    Returns:
+        For each cell ``success``, ``updates`` and ``loss`` as `memory.train_one` tells them; ``right``, 0 or 1 for
+        n = 1 … limit; and ``reach``, the last n up to which all are right.
+    """
+    task = memory.Counting(config["length"])
+
+    def one(kind: str) -> dict:
+        torch.manual_seed(seed)
+        model = memory.SequenceModel(cells.CELLS[kind](task.input_size, config["hidden_size"]), task.output_size)
+        outcome = memory.train_on_task(
+            model.to(settings.device()),
+            task,
+            updates=config["updates"],
+            batch=config["batch"],
+            learning_rate=config["learning_rate"],
+            clip=config["clip"],
+            seed=seed,
+            score_every=config["score_every"],
+            sequences=config["sequences"],
+        )
+        right = memory.counted(model, config["limit"]).int().tolist()
+        return {
+            "success": int(outcome.success),
+            "updates": outcome.updates,
+            "loss": outcome.scores[-1] / task.trivial,
+            "right": right,
+            "reach": [*right, 0].index(0),
+        }
+
+    metrics = {}
+    for kind in config["cells"]:
+        found = kept(folder / f"{kind}.json", lambda kind=kind: one(kind))
+        metrics |= {f"{kind}-{what}": value for what, value in found.items()}
+    return metrics
+
+
+def measure_time(config: dict, seed: int, folder: Path) -> dict:
+    """Time the cells forward and backward, the book's and PyTorch's in turn, at one hidden size and at one of weights.
+
+    Returns:
+        For each label ``hidden-size``, ``parameters``, and ``ours`` and ``torch``, microseconds a step of the whole
+        batch: medians over the repeats.
+    """
+    torch.manual_seed(seed)
+    device = settings.device()
+    inputs = torch.randn(config["batch"], config["length"], EMBEDDING, device=device, requires_grad=True)
+
+    def seconds(layer: Callable[[torch.Tensor], torch.Tensor]) -> float:
+        started = time.perf_counter()
+        layer(inputs).sum().backward()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - started
+
+    layers, metrics = {}, {}
+    for label, told in config["cells"].items():
+        theirs = cells.CELLS[told["core"]].torch_layer(EMBEDDING, told["hidden_size"], batch_first=True).to(device)
+        cell = cells.CELLS[told["core"]].from_torch(theirs)
+        layers[f"{label}-ours"] = lambda x, cell=cell: cells.unroll(cell, x)[0]
+        layers[f"{label}-torch"] = lambda x, theirs=theirs: theirs(x)[0]
+        metrics[f"{label}-hidden-size"] = told["hidden_size"]
+        metrics[f"{label}-parameters"] = parameters(told["core"], told["hidden_size"])
+    rounds = [{name: seconds(layer) for name, layer in layers.items()} for _ in range(config["repeats"])]
+    for name in layers:
+        taken = statistics.median(one[name] for one in rounds[config["repeats"] // 10 :])  # the first warm up
+        metrics[name] = 1e6 * taken / config["length"]
+    return metrics
+
+
+OPEN, SHUT = 100.0, -100.0  # the biases of a stuck gate
+_TASKS, _STORIES = (next(one for one in GATED if one.name == name) for name in ("gated-memory-tasks", "gated-stories"))
+_COUNTING = {
+    "length": 40,
+    "limit": 400,
+    "hidden_size": 10,
+    "cells": ["rnn", "gru", "lstm"],
+    "updates": 6000,
+    "batch": 32,
+    "learning_rate": 1e-2,
+    "clip": 1.0,
+    "score_every": 100,
+    "sequences": 200,
+}
+
+
+def _stuck(profile: str) -> dict:
+    """Return the configuration of `gates-stuck`: the LSTM of the two experiments before it, each gate stuck in turn."""
+    stories = _STORIES.configs[profile]
+    kept_back = ("models", "edges", "asked", "sequences", "steps")  # what asks for names and probes gradients
+    return {name: value for name, value in stories.items() if name not in kept_back} | {
+        "updates": stories["updates"] // 2,
+        "hidden_size": stories["models"]["lstm"]["hidden_size"],
+        "learning_rate": stories["models"]["lstm"]["learning_rate"],
+        "adding": VANILLA[0].configs[profile]["tasks"]["adding"] | {"lengths": [40]},
+        "remedy": _TASKS.configs[profile]["remedies"]["lstm"],
+        "stuck": {"free": {}}
+        | {
+            f"{name}-{how}": {gate: bias}
+            for name, gate in {"forget": "f", "input": "i", "output": "o"}.items()
+            for how, bias in {"open": OPEN, "shut": SHUT}.items()
+        },
+    }
+
+
+def _time(profile: str) -> dict:
+    """Return the configuration of `cells-time`: the language models' cells of `gated-stories`, without the variants."""
+    models = _STORIES.configs[profile]["models"]
+    return {
+        "batch": 32,
+        "length": 64,
+        "repeats": 60,
+        "cells": {
+            label: {"core": told["core"], "hidden_size": told["hidden_size"]}
+            for label, told in models.items()
+            if label in cells.CELLS or "-as-" in label
+        },
+    }
+
+
+EXPERIMENTS = (
+    Experiment(
+        "gates-stuck",
+        "LSTM: each gate stuck open or shut, on the adding problem and on stories",
+        {profile: _stuck(profile) for profile in settings.PROFILES},
+        measure_stuck,
+    ),
+    Experiment(
+        "counting-task",
+        "Strings a^n b^n: how far RNN, GRU and LSTM count beyond the n that they were trained on",
+        {"quick": _COUNTING, "full": _COUNTING | {"length": 100, "limit": 2000, "updates": 30_000}},
+        measure_counting,
+    ),
+    Experiment(
+        "cells-time",
+        "Time of a step, forward and backward: RNN, GRU and LSTM of equal size and of equally many weights",
+        {profile: _time(profile) for profile in settings.PROFILES},
+        measure_time,
+    ),
+)
