@@ -132,7 +132,7 @@ class Counting:
     one answer: the logit of "this is the last". The loss is the mean binary cross-entropy of these answers, in nats.
 
     Without memory the best answer is always the same: of all b, 2 / (length + 1) are the last of theirs, and the loss
-    is the entropy of that share. The goal is a hundredth of it.
+    is the entropy of that share. The goal is a thousandth of it.
 
     Attributes:
         length: the largest n in training.
