@@ -160,6 +160,14 @@ _STORIES = {
     "models": _models(128),
 }
 
+
+def _recall(hidden_size: int, updates: int) -> dict:
+    """Return the configuration of long runs: one hidden size, so much text that none is read twice, a falling rate."""
+    models = _models(hidden_size)
+    more = {"characters": updates * 2500, "updates": updates, "schedule": "cosine"}
+    return _STORIES | more | {"models": {core: models[core] for core in ("rnn", "gru", "lstm")}}
+
+
 EXPERIMENTS = (
     Experiment(
         "gated-memory-tasks",
@@ -177,6 +185,12 @@ EXPERIMENTS = (
         "gated-stories",
         "Stories: RNN, LSTM and GRU of equal size and of equally many weights, and the LSTM's forget bias",
         {"quick": _STORIES, "full": _STORIES | {"updates": 20_000, "models": _models(512)}},
+        measure_stories,
+    ),
+    Experiment(
+        "gated-recall",
+        "Stories, four times as long and all new: what RNN, LSTM and GRU have learned by then, and what they recall",
+        {"quick": _recall(128, 8000), "full": _recall(512, 80_000)},
         measure_stories,
     ),
 )
