@@ -90,7 +90,7 @@ def test_each_gate_is_stuck_in_turn_and_a_killed_run_goes_on(tmp_path, monkeypat
     config = config | small | {"adding": adding}
     monkeypatch.setattr(trials, "trained", watched := Watched(trials.trained))
     metrics = trials.measure_stuck(config, 0, tmp_path)
-    assert len(metrics) == 7 * 5 and len({metrics[f"{label}-loss"] for label in config["stuck"]}) == 6
+    assert len(metrics) == 7 * 6 and len({metrics[f"{label}-loss"] for label in config["stuck"]}) == 6
     assert metrics["input-shut-loss"] == metrics["output-shut-loss"]  # either way h is 0
     for label, stuck in config["stuck"].items():
         cell = watched.models[label].core.cell

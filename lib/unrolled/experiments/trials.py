@@ -23,8 +23,9 @@ def measure_stuck(config: dict, seed: int, folder: Path) -> dict:
     """Train an LSTM with each of its gates stuck open or shut, on the adding problem and on stories.
 
     Returns:
-        For each label what `memory.train_one` tells, under ``LABEL-success`` and so on; and ``LABEL-nats``, nats per
-        character on held-out stories.
+        For each label what `memory.train_one` tells, under ``LABEL-success`` and so on; ``LABEL-nats``, nats per
+        character on held-out stories, which are read from an empty state; and ``LABEL-training-nats``, those of the
+        last 100 updates, whose state was carried on from the first.
     """
 
     def one(label: str, stuck: dict) -> dict:
@@ -35,8 +36,12 @@ def measure_stuck(config: dict, seed: int, folder: Path) -> dict:
 
         adding = config["adding"]
         ended = train_one(adding, config["remedy"] | {"stuck": stuck}, memory.Adding(*adding["lengths"]), seed)
-        model, held_out, _ = trained(make, config, seed, folder / f"{label}.pt")
-        return ended | {"nats": evaluate(model, held_out).nats_per_symbol}
+        model, held_out, history = trained(make, config, seed, folder / f"{label}.pt")
+        nats = {
+            "nats": evaluate(model, held_out).nats_per_symbol,
+            "training-nats": statistics.fmean(history.losses[-100:]),
+        }
+        return ended | nats
 
     metrics = {}
     for label, stuck in config["stuck"].items():
