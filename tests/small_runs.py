@@ -7,7 +7,7 @@ from unrolled.recipes import Recipe
 
 TOKENS = torch.arange(3000) % 7
 RECIPE = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2)
-DROPOUT = {"core": "torch-lstm", "num_layers": 2, "cell_options": {"dropout": 0.5}}  # random numbers in every update
+DROPOUT = {"core": "torch-lstm", "num_layers": 2, "dropout": 0.5}  # random numbers in every update
 
 
 def model(seed: int = 0, **core) -> LanguageModel:

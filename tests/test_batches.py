@@ -1,4 +1,4 @@
-"""Contiguous streams."""
+"""Contiguous streams, and sentences in padded batches; what goes wrong with them is in test_classic_mistakes."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
-from unrolled.batches import Sentences, Streams
+from unrolled.batches import Sentences, Streams, masked_loss
 from unrolled.models import LanguageModel
 
 START, PAD, SYMBOLS = 7, 8, 9  # what the sentences below are made of: 0 … 6
@@ -105,22 +105,10 @@ def test_the_masked_loss_is_that_of_the_sentences_one_by_one(start, pad):
     masked = with_pads = 0.0
     for batch in Sentences(sentences, 8, pad=pad, start=start).epoch(seed=3):
         logits, _ = model(batch.inputs)
-        masked += float(cross_entropy(logits[batch.mask], batch.targets[batch.mask], reduction="sum"))
+        masked += float(masked_loss(logits, batch.targets, batch.mask) * batch.mask.sum())
         with_pads += float(cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), reduction="sum"))
     assert abs(masked - one_by_one) < 1e-5
     assert abs(with_pads - one_by_one) > 1
-
-
-@torch.no_grad()
-def test_the_state_after_a_sentence_is_found_by_its_length():
-    torch.manual_seed(0)
-    model = LanguageModel(SYMBOLS, embedding_size=4, hidden_size=6).double()
-    (batch,) = Sentences(drawn(6), 6, pad=PAD).epoch(seed=0)
-    states, last = model.hidden_states(batch.inputs)
-    for row, length in enumerate(batch.lengths.tolist()):
-        alone = model.hidden_states(batch.inputs[row : row + 1, :length])[1][0]
-        assert torch.allclose(states[row, length - 1], alone, atol=1e-12)
-        assert torch.allclose(last[row], alone, atol=1e-12) == (length == batch.mask.shape[1])
 
 
 def test_similar_lengths_share_a_batch():

@@ -5,8 +5,9 @@ import torch
 from unrolled import ngram
 from unrolled.counts import Counts
 from unrolled.models import FixedWindowLM, LanguageModel
+from unrolled.transformer import TransformerLM
 
-KINDS = ["n-gram", "window", "rnn", "lstm", "gru", "torch-lstm"]
+KINDS = ["n-gram", "window", "rnn", "lstm", "gru", "torch-lstm", "transformer"]
 
 
 def writer(kind: str, vocab_size: int = 4, seed: int = 2):
@@ -16,6 +17,8 @@ def writer(kind: str, vocab_size: int = 4, seed: int = 2):
         return ngram.KneserNey(Counts(torch.randint(vocab_size, (60,)), vocab_size, 3))
     if kind == "window":
         model = FixedWindowLM(vocab_size, window=3, embedding_size=3, hidden_size=5, hidden_layers=1)
+    elif kind == "transformer":
+        model = TransformerLM(vocab_size, context=4, hidden_size=4, num_layers=1, num_heads=2).eval()
     else:
         layers = 2 if kind == "torch-lstm" else 1
         model = LanguageModel(vocab_size, embedding_size=3, hidden_size=5, core=kind, num_layers=layers)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
-from torch.nn.utils.rnn import pad_sequence
+from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequence
 
 
 class Window(NamedTuple):
@@ -73,9 +74,10 @@ class Streams:
 class Batch(NamedTuple):
     """Some sentences side by side, the shorter ones filled up with pads at their ends.
 
-    The mask says what counts, not the pad's number: ``cross_entropy(logits[mask], targets[mask], reduction="sum")`` is
-    the sentences' own loss. A recurrent state reads a row from the left, so no pad has touched what the mask keeps;
-    the state after the sentence in row b is the one at time ``lengths[b] - 1``, not the last of the row.
+    The mask says what counts, not the pad's number: `masked_loss` is the sentences' own loss. A recurrent network reads
+    a row from the left, so no pad has touched what the mask keeps; the state after a sentence is that of `last_states`,
+    not the row's last. What reads from the right has to read `backwards`. Every batch begins without a past: the state
+    of another one belongs to other sentences.
 
     Attributes:
         inputs: symbol numbers, (batch, time).
@@ -88,6 +90,14 @@ class Batch(NamedTuple):
     targets: torch.Tensor
     mask: torch.Tensor
     lengths: torch.Tensor
+
+    def pack(self, vectors: torch.Tensor) -> PackedSequence:
+        """Return the rows of vectors, (batch, time, features), without the pads, for ``torch.nn``'s recurrent networks.
+
+        Those give packed hidden states back, which ``torch.nn.utils.rnn.pad_packed_sequence`` pads again, and the state
+        after the sentence in each row.
+        """
+        return pack_padded_sequence(vectors, self.lengths.cpu(), batch_first=True, enforce_sorted=False)
 
 
 class Sentences:
@@ -167,3 +177,59 @@ class Sentences:
         lengths = torch.tensor([len(row) - 1 for row in rows], device=inputs.device)
         mask = torch.arange(inputs.shape[1], device=inputs.device) < lengths[:, None]
         return Batch(inputs, targets, mask, lengths)
+
+
+def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return the mean cost of the targets that count, nats per symbol; pads weigh nothing.
+
+        L = −Σ m_t ln p(w_t | w_1, …, w_{t−1}) / Σ m_t
+
+    The loss of several batches is the mean of theirs weighted by ``mask.sum()``.
+
+    Args:
+        logits: (batch, time, vocab_size).
+        targets: symbol numbers, (batch, time).
+        mask: m, True where the target counts, (batch, time).
+
+    Raises:
+        ValueError: the shapes do not agree, or no target counts.
+    """
+    if not logits.shape[:-1] == targets.shape == mask.shape:
+        raise ValueError(
+            f"logits have shape {tuple(logits.shape)}, targets {tuple(targets.shape)} and mask {tuple(mask.shape)}; "
+            "(batch, time, vocab_size) and twice (batch, time) are expected"
+        )
+    if not mask.any():
+        raise ValueError("the mask is False everywhere; a mean needs at least one target that counts")
+    mask = mask.to(logits.device)
+    return cross_entropy(logits[mask], targets.to(logits.device)[mask])  # (symbols, vocab) and (symbols,)
+
+
+def last_states(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Return the hidden state after the last symbol of every row, (batch, hidden_size).
+
+    Args:
+        states: the hidden states after every symbol, (batch, time, hidden_size).
+        lengths: how many symbols of each row count, (batch,), 1 or more.
+    """
+    rows = torch.arange(len(states), device=states.device)
+    return states[rows, lengths.to(states.device) - 1]
+
+
+def backwards(rows: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Return every row's symbols in reverse order, with the pads at its end as before.
+
+        5 6 9        9 6 5
+        7 9 1   →    9 7 1        lengths 3 and 2
+
+    So a network that reads from the left reads each sentence from the right, and meets no pad before it. Done twice,
+    this changes nothing: it also brings the states that were found so back to their symbols.
+
+    Args:
+        rows: symbol numbers, (batch, time), or vectors, (batch, time, features).
+        lengths: how many entries of each row count, (batch,).
+    """
+    time = torch.arange(rows.shape[1], device=rows.device)
+    lengths = lengths.to(rows.device)[:, None]  # (batch, 1)
+    source = torch.where(time < lengths, lengths - 1 - time, time)  # (batch, time)
+    return rows[torch.arange(len(rows), device=rows.device)[:, None], source]

@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from unrolled import cells
 from unrolled.counts import NONE
+from unrolled.dropout import Dropout, DropoutStack
 from unrolled.stacks import Layer, Stack, TorchLayers
 
 
@@ -47,23 +48,37 @@ CORES = ("rnn", "lstm", "gru", "torch-rnn", "torch-lstm", "torch-gru")
 
 
 def make_core(
-    core: str, input_size: int, hidden_size: int, num_layers: int, cell_options: Mapping[str, Any]
-) -> Layer | Stack | TorchLayers:
-    """Return a recurrent core; the arguments are those of `LanguageModel`."""
+    core: str, input_size: int, hidden_size: int, num_layers: int, cell_options: Mapping[str, Any], dropout: Dropout
+) -> Layer | Stack | TorchLayers | DropoutStack:
+    """Return a recurrent core, with dropout between its layers; the other arguments are those of `LanguageModel`."""
     kind = cells.CELLS[core.removeprefix("torch-")]
+    sizes = [input_size] + [hidden_size] * (num_layers - 1)  # of what each layer reads
+    between = dropout.rate if num_layers > 1 else 0.0
+
+    def theirs(size: int, **options) -> TorchLayers:
+        return TorchLayers(kind.torch_layer(size, hidden_size, batch_first=True, **options, **cell_options))
+
     if core.startswith("torch-"):
-        return TorchLayers(kind.torch_layer(input_size, hidden_size, num_layers, batch_first=True, **cell_options))
-    if num_layers == 1:
-        return Layer(kind(input_size, hidden_size, **cell_options))
-    return Stack(kind(hidden_size if layer else input_size, hidden_size, **cell_options) for layer in range(num_layers))
+        if between and dropout.variational:  # PyTorch has only the other kind
+            return DropoutStack(map(theirs, sizes), dropout)
+        return theirs(input_size, num_layers=num_layers, dropout=between)
+    ours = [kind(size, hidden_size, **cell_options) for size in sizes]
+    if between:
+        return DropoutStack(map(Layer, ours), dropout)
+    return Layer(ours[0]) if num_layers == 1 else Stack(ours)
 
 
 class LanguageModel(NeuralModel):
     """Predict the next symbol from all symbols so far: embedding → recurrent core → logits.
 
-        x_t = E[w_t]                           (:eq:`eq-embedding`)
+        x_t = dropout(E[w_t])                  (:eq:`eq-embedding`)
         h_t = core(x_t, h_{t−1})               (:eq:`eq-rnn`, or a gated cell's equations)
-        logits_t = W_hy h_t + b_y              (:eq:`eq-output`)
+        logits_t = W_hy dropout(h_t) + b_y     (:eq:`eq-output`)
+
+    Dropout is where Zaremba et al. 2014 put it: on the embedding, between the layers and before the output, and on no
+    recurrent connection. The variational kind has the same places. Gal & Ghahramani 2016 also drop whole symbols, and
+    h_{t−1} on its way into the gates. Neither is done here: PyTorch's layers offer no such place, and a GRU that is
+    given a dropped h_{t−1} loses what it should only carry on.
 
     Args:
         vocab_size: V, the number of symbols.
@@ -73,13 +88,17 @@ class LanguageModel(NeuralModel):
         num_layers: how many layers of them.
         cell_options: keywords for every cell, as ``{"forget_bias": 2.0}``.
         learn_initial_state: train h_0, and the c_0 of an LSTM, with the weights instead of leaving them at zero.
+        dropout: the share of the numbers that `Dropout` sets to zero while training, in each of its places.
+        variational: keep the same numbers at zero in all steps of a row; each call draws anew, so for each window.
+        tied: W_hy is E (Press & Wolf 2017), which is one matrix of V × d weights less. It begins as an output matrix
+            does, so that the first predictions are nearly uniform.
 
     Attributes:
         h_0: the hidden state before the first symbol, (hidden_size,), or (num_layers, hidden_size) with several layers.
         c_0: the cell state before it, the same shape, where the core is an LSTM.
 
     Raises:
-        ValueError: an unknown core, or less than one layer.
+        ValueError: an unknown core, less than one layer, a dropout below 0 or from 1 on, or sizes that cannot be tied.
     """
 
     def __init__(
@@ -92,16 +111,27 @@ class LanguageModel(NeuralModel):
         num_layers: int = 1,
         cell_options: Mapping[str, Any] | None = None,
         learn_initial_state: bool = False,
+        dropout: float = 0.0,
+        variational: bool = False,
+        tied: bool = False,
     ):
         super().__init__()
         if core not in CORES:
             raise ValueError(f"core is {core!r}; it can be one of {', '.join(CORES)}")
         if num_layers < 1:
             raise ValueError(f"num_layers is {num_layers}; it must be 1 or more")
+        if tied and embedding_size != hidden_size:
+            raise ValueError(
+                f"embedding_size is {embedding_size} and hidden_size is {hidden_size}; where the output is tied to the "
+                "embedding they must be equal: change one of them, or leave out tied"
+            )
         self.vocab_size, self.hidden_size = vocab_size, hidden_size
         self.embedding = nn.Embedding(vocab_size, embedding_size)
-        self.core = make_core(core, embedding_size, hidden_size, num_layers, cell_options or {})
+        self.dropout = Dropout(dropout, variational=variational)
+        self.core = make_core(core, embedding_size, hidden_size, num_layers, cell_options or {}, self.dropout)
         self.output = nn.Linear(hidden_size, vocab_size)  # W_hy, b_y
+        if tied:
+            self.embedding.weight = self.output.weight
         shape = (hidden_size,) if num_layers == 1 else (num_layers, hidden_size)
         self.state_names = cells.CELLS[core.removeprefix("torch-")].state_names
         for name in self.state_names:
@@ -130,7 +160,7 @@ class LanguageModel(NeuralModel):
             raise ValueError(f"tokens have shape {tuple(tokens.shape)}; two axes are expected: (batch, time)")
         if state is None:
             state = self.initial_state(tokens.shape[0])
-        return self.core(self.embedding(tokens.to(self.device)), state)
+        return self.core(self.dropout(self.embedding(tokens.to(self.device))), state)
 
     def forward(self, tokens: torch.Tensor, state: cells.State | None = None) -> tuple[torch.Tensor, cells.State]:
         """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
@@ -138,7 +168,7 @@ class LanguageModel(NeuralModel):
         Takes and raises what `hidden_states` does.
         """
         states, state = self.hidden_states(tokens, state)
-        return self.output(states), state
+        return self.output(self.dropout(states)), state
 
 
 class FixedWindowLM(NeuralModel):
