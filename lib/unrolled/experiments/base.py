@@ -62,7 +62,6 @@ def recipe_of(config: dict) -> Recipe:
         seq_len=config["seq_len"],
         learning_rate=config["learning_rate"],
         carry=config["carry"],
-        schedule=config.get("schedule", "constant"),
     )
 
 

@@ -162,9 +162,9 @@ _STORIES = {
 
 
 def _recall(hidden_size: int, updates: int) -> dict:
-    """Return the configuration of long runs: one hidden size, so much text that none is read twice, a falling rate."""
+    """Return the configuration of long runs: one hidden size, and so much text that none is read twice."""
     models = _models(hidden_size)
-    more = {"characters": updates * 2500, "updates": updates, "schedule": "cosine"}
+    more = {"characters": updates * 2500, "updates": updates}
     return _STORIES | more | {"models": {core: models[core] for core in ("rnn", "gru", "lstm")}}
 
 
