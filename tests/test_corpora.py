@@ -449,7 +449,7 @@ def test_the_command_fetches_verifies_and_counts(fox, capsys):
 
 
 def test_the_command_says_in_one_line_what_went_wrong(fox, server, cache, capsys):
-    assert main(["corpora", "fox", "vox"]) == 1
+    assert main(["corpora", "fox", "vox"]) == 2
     assert capsys.readouterr().err.startswith("unrolled: no corpus is called 'vox'; did you mean 'fox'?")
     assert server.asked == []  # the unknown name is told before anything is fetched
     server.status = 404

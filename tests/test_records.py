@@ -104,9 +104,9 @@ def test_an_unknown_metric_names_the_known(coin, tmp_path):
 
 
 def test_a_wrong_name_suggests_the_right_one(capsys):
-    assert main(["run", "rnn-window"]) == 1
+    assert main(["run", "rnn-window"]) == 2
     assert "there is no experiment 'rnn-window'; did you mean 'rnn-windows'?" in capsys.readouterr().err
-    assert main(["run", "rnn-windows", "--seeds", "0"]) == 1
+    assert main(["run", "rnn-windows", "--seeds", "0"]) == 2
     assert "seeds is 0; it must be 1 or more" in capsys.readouterr().err
 
 
@@ -132,15 +132,6 @@ def test_a_commit_is_named_and_marked_where_the_tree_has_changes(monkeypatch, tm
     assert records.commit() == git("rev-parse", "HEAD")[:12]
     (tmp_path / "records.py").write_text("twice")
     assert records.commit() == git("rev-parse", "HEAD")[:12] + "+"
-
-
-def test_a_stopped_run_says_how_to_go_on(coin, monkeypatch, capsys):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(experiments, "run", stop)
-    assert main(["run", "coin"]) == 130
-    assert "the same command goes on from what is kept" in capsys.readouterr().err
 
 
 def test_list_names_every_experiment(capsys):

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # A list of fonts of the book's own: the user's may be of another Matplotlib, which then complains in a chapter.
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "_build" / "matplotlib"))
-SWITCHES = ("UNROLLED_PROFILE", "UNROLLED_SEED", "UNROLLED_THREADS")
+SWITCHES = ("UNROLLED_PROFILE", "UNROLLED_DEVICE", "UNROLLED_SEED", "UNROLLED_THREADS")
 
 
 class ChapterError(RuntimeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import pickle
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import torch
 
-from unrolled.cells import State, detach
+from unrolled import distributed
+from unrolled.cells import State, detach, select
 from unrolled.models import NeuralModel
 from unrolled.recipes import Recipe
 
@@ -54,7 +56,7 @@ class Run:
         recipe: how to train.
         history: what happened so far.
         done: the updates so far.
-        state: the carried state.
+        state: the carried state; where several processes share the streams, of this one's.
         best: the weights at the lowest score, by name, where the recipe has patience.
     """
 
@@ -100,18 +102,20 @@ class Checkpoints:
         self.every, self.minutes = every, minutes
         self.written, self._when = 0, time.monotonic()
         if self.path is not None:
-            _check_writable(self.path)
+            distributed.first(lambda: _check_writable(self.path))
 
     def restore(self, run: Run) -> None:
         """Make the run the one in the file, where there is a file; raise CheckpointError where that does not work."""
-        if self.path is not None and self.path.exists():
+        if self.path is not None and distributed.first(self.path.exists):
             restore(self.path, run)
             self.written = run.done
 
     def keep(self, run: Run, *, now: bool = False) -> None:
         """Write the run if it is time, or `now`; not twice the same."""
-        due = run.done % self.every == 0 or time.monotonic() - self._when >= 60 * self.minutes
-        if self.path is not None and (due or now) and run.done != self.written:
+        if self.path is None or run.done == self.written:
+            return
+        late = time.monotonic() - self._when >= 60 * self.minutes
+        if now or run.done % self.every == 0 or distributed.largest(late):
             save(self.path, run)
             self.written, self._when = run.done, time.monotonic()
 
@@ -131,22 +135,28 @@ def _check_writable(path: Path) -> None:
 def save(path: Path, run: Run) -> None:
     """Write the run to a file beside the checkpoint, then put it in its place: a reader sees the old or the new.
 
+    Where several processes share the streams, the first writes the states of all.
+
     Raises:
         CheckpointError: the file cannot be written; the last one stays.
     """
-    part = path.with_name(path.name + ".part")
     on_gpu = run.model.device.type == "cuda"
     content = {
         "recipe": asdict(run.recipe),
         "done": run.done,
         "model": run.model.state_dict(),
         "optimizer": run.optimizer.state_dict(),
-        "state": None if run.state is None else detach(run.state),
+        "state": None if run.state is None else distributed.join(detach(run.state)),
         "history": asdict(run.history),
         "best": run.best,
-        "random": torch.get_rng_state(),
-        "cuda-random": torch.cuda.get_rng_state(run.model.device) if on_gpu else None,
+        "random": distributed.join(torch.get_rng_state()),
+        "cuda-random": distributed.join(torch.cuda.get_rng_state(run.model.device)) if on_gpu else None,
     }
+    distributed.first(lambda: _write(path, content))
+
+
+def _write(path: Path, content: dict) -> None:
+    part = path.with_name(path.name + ".part")
     try:
         with part.open("wb") as file:
             torch.save(content, file)
@@ -164,7 +174,8 @@ def restore(path: Path, run: Run) -> None:
         CheckpointError: the file is damaged, or of another run.
     """
     try:
-        content = torch.load(path, map_location=run.model.device, weights_only=True)
+        file = io.BytesIO(distributed.first(path.read_bytes))
+        content = torch.load(file, map_location=run.model.device, weights_only=True)
         before = Recipe(**content["recipe"])
     except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
         raise CheckpointError(
@@ -182,7 +193,17 @@ def restore(path: Path, run: Run) -> None:
         raise CheckpointError(f"the checkpoint {path} belongs to another model; choose another file") from error
     run.optimizer.load_state_dict(content["optimizer"])
     run.history = History(**content["history"])
-    run.done, run.state, run.best = content["done"], content["state"], content.get("best")
-    torch.set_rng_state(content["random"].cpu())
+    run.done, run.best = content["done"], content.get("best")
+    if content["state"] is not None:
+        run.state = select(content["state"], distributed.share(run.recipe.batch))
+    torch.set_rng_state(_own(content["random"], torch.get_rng_state()))
     if content.get("cuda-random") is not None:
-        torch.cuda.set_rng_state(content["cuda-random"].cpu(), run.model.device)
+        now = torch.cuda.get_rng_state(run.model.device)
+        torch.cuda.set_rng_state(_own(content["cuda-random"], now), run.model.device)
+
+
+def _own(states: torch.Tensor, now: torch.Tensor) -> torch.Tensor:
+    """Return this process's part of all processes' random states, or its state now if there were fewer processes."""
+    parts = states.cpu().split(len(now))
+    mine = parts[distributed.rank()] if distributed.rank() < len(parts) else now
+    return mine.clone()  # PyTorch crashes where it is given a view into something longer

@@ -16,7 +16,17 @@ from unrolled.stacks import Layer, Stack, TorchLayers
 
 
 class NeuralModel(nn.Module):
-    """What the neural models share: each maps ``(tokens, state)`` to logits and a state, and prices given symbols."""
+    """What the neural models share: each maps ``(tokens, state)`` to logits and a state, and prices given symbols.
+
+    Attributes:
+        arguments: those it was made with, by place and by name: ``type(model)(*arguments[0], **arguments[1])`` is made
+            in the same way, with other weights.
+    """
+
+    def __new__(cls, *by_place, **by_name):
+        model = super().__new__(cls)
+        model.__dict__["arguments"] = (by_place, by_name)  # before nn.Module is ready to take attributes
+        return model
 
     @property
     def device(self) -> torch.device:

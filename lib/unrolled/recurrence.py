@@ -18,7 +18,7 @@ def detach(state: State) -> State:
     return tuple(map(detach, state)) if isinstance(state, tuple) else state.detach()
 
 
-def select(state: State, rows: list[int]) -> State:
+def select(state: State, rows: list[int] | slice) -> State:
     """Return the state, however it is nested, of some rows of the batch.
 
     Args:

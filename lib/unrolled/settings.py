@@ -3,6 +3,7 @@
 Every environment variable that changes what a chapter computes is read here and nowhere else:
 
 - ``UNROLLED_PROFILE``: ``quick`` (default: CPU, minutes) or ``full`` (a GPU if there is one, published sizes);
+- ``UNROLLED_DEVICE``: ``cpu``, ``cuda`` or ``mps``, where it shall not be the profile's;
 - ``UNROLLED_SEED``: the base seed, 0 unless told otherwise (``make claims`` tries others);
 - ``UNROLLED_THREADS``: CPU threads for PyTorch, its own choice unless told otherwise.
 """
@@ -42,13 +43,24 @@ def budget(quick: Amount, full: Amount) -> Amount:
     return quick if profile() == "quick" else full
 
 
+def devices() -> list[str]:
+    """Return the names of the devices that there are, the fastest first."""
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    return [name for name, is_there in there.items() if is_there]
+
+
 def device() -> torch.device:
-    """Return the device to compute on: the CPU in the quick profile, else CUDA or MPS where there is one."""
-    if profile() == "full" and torch.cuda.is_available():
-        return torch.device("cuda")
-    if profile() == "full" and torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")
+    """Return the device to compute on: the one that ``UNROLLED_DEVICE`` names.
+
+    Without that it is the CPU in the quick profile, and the fastest of `devices` in the full one.
+
+    Raises:
+        ValueError: ``UNROLLED_DEVICE`` names none that is there.
+    """
+    name = os.environ.get("UNROLLED_DEVICE", budget("cpu", devices()[0]))
+    if name not in devices():
+        raise ValueError(f"UNROLLED_DEVICE is {name!r}; on this machine it can be one of {', '.join(devices())}")
+    return torch.device(name)
 
 
 def _integer(variable: str, default: int, least: int) -> int:

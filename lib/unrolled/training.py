@@ -11,6 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_
 
+from unrolled import distributed
 from unrolled.batches import Streams
 from unrolled.cells import detach
 from unrolled.checkpoints import Checkpoints, History, Run
@@ -48,6 +49,10 @@ def train(
     had happened (to the bit, on the same machine). Beside it, in a file with ``.jsonl`` added to its name, is the log
     that `Progress` describes.
 
+    Several processes that make the same call together, as `distributed` describes, share the streams among them and
+    stop together. A run may go on with another number of them; then it is the same up to rounding, and where there is
+    dropout the random numbers are others.
+
     Args:
         model: the model to train.
         tokens: the text, symbol numbers, (length,).
@@ -68,36 +73,40 @@ def train(
         The losses, gradient norms and scores along the way.
 
     Raises:
-        ValueError: the text is too short for the recipe's windows; a number that cannot be; or the recipe needs
-            scores and there is no validation.
+        ValueError: the text is too short for the recipe's windows; a number that cannot be; the recipe needs scores
+            and there is no validation; or the processes cannot share the streams equally.
         TrainingDiverged: the loss or the gradient became infinite or NaN; the last checkpoint stays as it was.
         CheckpointError: the checkpoint's folder cannot be written, or the file is damaged or of another run.
         KeyboardInterrupt, SystemExit: Ctrl-C or SIGTERM stopped it.
     """
     _check(recipe, validation, validate_every)
     streams = Streams(tokens.to(model.device), recipe.batch, recipe.seq_len)
+    mine = distributed.share(recipe.batch)
+    distributed.begin(model)
     weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
     run = Run(model, recipe.optimizer_of(weights), recipe)
     checkpoints = Checkpoints(checkpoint, checkpoint_every, checkpoint_minutes)
     checkpoints.restore(run)
-    log = None if checkpoint is None else Path(f"{checkpoint}.jsonl")
+    tells = distributed.rank() == 0
+    log = Path(f"{checkpoint}.jsonl") if checkpoint is not None and tells else None
     predict = torch.compile(model) if recipe.compile else model
     mixed = torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
 
     model.train()
     with (
         Interruption(active=checkpoint is not None) as interruption,
-        Progress(run, log, log_every, show=progress, label=label) as bar,
+        Progress(run, log, log_every, show=progress and tells, label=label) as bar,
     ):
-        while not (run.finished or interruption.requested):
+        while not (run.finished or interruption.requested()):
             started = time.perf_counter()
             inputs, targets, fresh = streams.window(run.done)
             state = None if fresh or not recipe.carry else detach(run.state)  # the gradient stops at the window's edge
             with mixed:
-                logits, run.state = predict(inputs, state)
-                loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
+                logits, run.state = predict(inputs[mine], state)
+                loss = cross_entropy(logits.flatten(0, 1), targets[mine].flatten())
             run.optimizer.zero_grad()
             loss.backward()
+            distributed.average([loss.detach(), *(weight.grad for weight in weights if weight.grad is not None)])
             norm = clip_grad_norm_(weights, recipe.clip)
             nats, length = torch.stack([loss.detach(), norm]).tolist()  # here, and only here, a GPU is waited for
             if not math.isfinite(nats + length):
@@ -137,9 +146,10 @@ def _check(recipe: Recipe, validation: torch.Tensor | None, validate_every: int)
 
 def _validate(run: Run, validation: torch.Tensor) -> None:
     """Score the model, and where the recipe has patience, remember the weights at the lowest score."""
-    score = evaluate(run.model, validation, window=None if run.recipe.carry else run.recipe.seq_len)
+    window = None if run.recipe.carry else run.recipe.seq_len
+    score = distributed.first(lambda: evaluate(run.model, validation, window=window).nats_per_symbol)
     run.history.validated.append(run.done)
-    run.history.validation.append(score.nats_per_symbol)
+    run.history.validation.append(score)
     if run.recipe.patience and run.history.waited == 0:
         run.best = {name: value.clone() for name, value in run.model.state_dict().items()}
 

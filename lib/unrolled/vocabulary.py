@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import repeat
+from typing import Self
 
 import numpy as np
 import torch
@@ -135,6 +136,13 @@ class WordVocabulary(_Symbols):
         counts.pop(UNKNOWN, None)
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
         super().__init__([UNKNOWN, *ranked][:size])
+
+    @classmethod
+    def of(cls, symbols: Iterable[str]) -> Self:
+        """Return the vocabulary that has these `symbols`, ``<unk>`` first, in their order."""
+        vocabulary = cls.__new__(cls)
+        _Symbols.__init__(vocabulary, symbols)
+        return vocabulary
 
     def __getitem__(self, word: str) -> int:
         """Return the number of one word, `unknown` where it has none of its own."""

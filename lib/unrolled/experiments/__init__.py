@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import time
 from pathlib import Path
 
-from unrolled import records, settings
+from unrolled import distributed, records, settings
 from unrolled.experiments import counting, gated, gradients, memory, recurrent, trials, windows
 from unrolled.experiments.base import Experiment, kept, texts
 
@@ -33,7 +34,9 @@ def find(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
-def run(name: str, seeds: int = 3, folder: Path | str = "runs") -> records.Record:
+def run(
+    name: str, seeds: int = 3, folder: Path | str = "runs", *, resume: bool = False, fresh: bool = False
+) -> records.Record:
     """Run an experiment in the profile in force and return its record.
 
     Each seed's metrics and the checkpoints of its trainings are kept under `folder`; a run that was killed goes on
@@ -43,9 +46,12 @@ def run(name: str, seeds: int = 3, folder: Path | str = "runs") -> records.Recor
         name: the experiment's name.
         seeds: how many seeds, 0 … seeds − 1; where nothing is random, one is enough.
         folder: where to work.
+        resume: refuse to begin where there is nothing to go on from: another profile, folder or configuration would
+            otherwise begin at the beginning without a word.
+        fresh: begin at the beginning. What there is moves to the folder ``aside`` inside `folder`.
 
     Raises:
-        ValueError: no such experiment, or fewer than one seed.
+        ValueError: no such experiment, fewer than one seed, or nothing to resume.
     """
     experiment, profile = find(name), settings.profile()
     if seeds < 1:
@@ -55,6 +61,7 @@ def run(name: str, seeds: int = 3, folder: Path | str = "runs") -> records.Recor
     data_hash = _data_hash(config)
     seeds = seeds if experiment.seeded else 1
     folder = Path(folder) / f"{name}-{profile}-{config_hash}{data_hash}"
+    distributed.first(lambda: _prepare(folder, resume, fresh))
     measured = []
     for seed in range(seeds):
         measured.append(
@@ -71,6 +78,43 @@ def run(name: str, seeds: int = 3, folder: Path | str = "runs") -> records.Recor
         seconds=[one["seconds"] for one in measured],
         circumstances=[one["circumstances"] for one in measured],
     )
+
+
+def _prepare(folder: Path, resume: bool, fresh: bool) -> None:
+    """Make the folder of a run, having moved aside the one that is there, or refused, as `run` was told."""
+    if resume and not folder.exists():
+        raise ValueError(f"there is nothing to resume: {folder} does not exist; begin without resume")
+    if fresh and folder.exists():
+        aside = folder.parent / "aside"
+        aside.mkdir(exist_ok=True)
+        places = (aside / f"{folder.name}-{number}" for number in itertools.count(1))
+        folder.rename(next(place for place in places if not place.exists()))
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:
+    """Return the files of the models that an experiment trained, as `run` in the profile in force saved them, by name.
+
+    A model that several seeds have is that of the first.
+
+    Args:
+        name: the experiment's name.
+        folder: where it ran.
+
+    Raises:
+        ValueError: no such experiment, or it has saved no model there; the message says how to get one.
+    """
+    profile = settings.profile()
+    run_folders = f"{name}-{profile}-{records.digest(find(name).configs[profile])}*"  # of whatever text
+    found = {file.stem: file for file in sorted(Path(folder).glob(f"{run_folders}/seed-*/*.model"), reverse=True)}
+    if not found:
+        if any(Path(folder).glob(f"{run_folders}/seed-*.json")):
+            raise ValueError(f"{name!r} has run, and saved no model in {folder}; take an experiment that trains one")
+        raise ValueError(
+            f"{name!r} has trained no model in {folder} yet; "
+            f"get one with: python -m unrolled run {name} --profile {profile} --seeds 1"
+        )
+    return dict(sorted(found.items()))
 
 
 def _measured(experiment: Experiment, config: dict, seed: int, folder: Path) -> dict:

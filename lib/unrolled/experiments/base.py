@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from unrolled import corpora, settings, stories
+from unrolled import corpora, distributed, saved, settings, stories
 from unrolled.models import NeuralModel
 from unrolled.training import History, Recipe, train
 from unrolled.vocabulary import Vocabulary
@@ -36,13 +36,21 @@ class Experiment:
 
 
 def kept(file: Path, make: Callable[[], dict]) -> dict:
-    """Return what `make` returns; from the file, where it was kept there before."""
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps(make()))
-        os.replace(part, file)
-    return json.loads(file.read_text())
+    """Return what `make` returns; from the file, where it was kept there before.
+
+    Where several processes work together, all of them make it, and the first one keeps it and tells the others.
+    """
+    if not distributed.first(file.exists):
+        made = make()
+        distributed.first(lambda: _keep(file, made))
+    return json.loads(distributed.first(file.read_text))
+
+
+def _keep(file: Path, made: dict) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(made))
+    os.replace(part, file)
 
 
 def texts(config: dict, seed: int = 0) -> tuple[str, str]:
@@ -70,6 +78,8 @@ def trained(
 ) -> tuple[NeuralModel, torch.Tensor, History]:
     """Train a model of characters as the configuration says, from a checkpoint where there is one.
 
+    The trained model is saved beside the checkpoint, in a file that ends in ``.model``.
+
     Args:
         make: maps the number of symbols to the untrained model.
         config: the corpus and the recipe.
@@ -93,4 +103,5 @@ def trained(
         checkpoint=checkpoint,
         label=checkpoint.stem,
     )
+    distributed.first(lambda: saved.save(checkpoint.with_suffix(".model"), model, vocabulary))
     return model, held_out, history

@@ -1,0 +1,248 @@
+"""The command line: what is run, resumed, begun again and sampled; what is suggested; and the exit codes."""
+
+import itertools
+import re
+import shlex
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+
+from unrolled import experiments, saved, settings
+from unrolled.__main__ import main, parser
+from unrolled.evaluation import evaluate
+from unrolled.experiments import Experiment, base
+from unrolled.models import FixedWindowLM, LanguageModel
+from unrolled.vocabulary import Vocabulary, WordVocabulary
+
+TINY = {
+    "corpus": "stories",
+    "characters": 20_000,
+    "symbols_per_update": 64,
+    "updates": 40,
+    "hidden_size": 8,
+    "learning_rate": 1e-2,
+    "seq_len": 16,
+    "carry": True,
+}
+
+
+def measure(config: dict, seed: int, folder: Path) -> dict:
+    makers = {
+        "gru": lambda size: LanguageModel(size, hidden_size=8, core="gru"),
+        "window": lambda size: FixedWindowLM(size, window=3, hidden_size=8),
+    }
+    found = {}
+    for name, make in makers.items():
+        model, held_out, _ = base.trained(make, config, seed, folder / f"{name}.pt")
+        found[name] = evaluate(model, held_out).nats_per_symbol
+    return found
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    """An experiment that trains two small models, and the arguments that name it and its folder."""
+    told = {"quick": TINY, "full": TINY | {"updates": 20}}
+    monkeypatch.setitem(experiments.EXPERIMENTS, "tiny", Experiment("tiny", "Train a little", told, measure))
+    monkeypatch.setenv("UNROLLED_PROFILE", "quick")
+    monkeypatch.delenv("UNROLLED_DEVICE", raising=False)
+    return ["tiny", "--folder", str(tmp_path / "runs")]
+
+
+def breaking(error: BaseException, at: int):
+    """Return `base.train` with a watcher that raises an error after an update of the second model."""
+    train, trainings = base.train, itertools.count(1)
+
+    def broken(model, *given, **told):
+        second = next(trainings) == 2
+
+        def watch(done):
+            if second and done == at:
+                raise error
+
+        return train(model, *given, watch=watch, checkpoint_every=10, **told)
+
+    return broken
+
+
+def test_a_model_continues_a_prompt(tiny, capsys):
+    assert main(["run", *tiny, "--seeds", "2"]) == 0
+    assert {path.parent.name for path in experiments.models("tiny", tiny[2]).values()} == {"seed-0"}
+    capsys.readouterr()
+
+    def sample(*told) -> str:
+        assert main(["sample", *tiny, "--prompt", "The ", "--length", "30", *told]) == 0
+        written = capsys.readouterr().out
+        assert len(written) == len("The ") + 30 + 1 and written.startswith("The ")
+        return written
+
+    assert sample() == sample("--model", "gru", "--temperature", "1") != sample("--model", "window")
+    assert sample("--seed", "1") != sample() and sample("--temperature", "0.3") != sample()
+    greedy = sample("--top-k", "1", "--seed", "1")
+    assert greedy == sample("--top-k", "1", "--seed", "2") == sample("--top-p", "1e-9")
+    assert main(["sample", *tiny]) == 0
+    out, err = capsys.readouterr()
+    assert (
+        out.startswith("\n") and len(out) == 402 and err == "unrolled: gru writes; --model can be one of gru, window\n"
+    )
+
+
+def test_what_a_sample_cannot_do_is_said(tiny, monkeypatch, capsys):
+    def told(*asked) -> str:
+        assert main(["sample", *tiny, *asked]) == 2
+        return capsys.readouterr().err
+
+    assert "trained no model" in (err := told()) and err.endswith("run tiny --profile quick --seeds 1\n")
+    assert main(["run", *tiny, "--seeds", "1"]) == 0
+    assert "tiny --profile full --seeds 1" in told("--profile", "full")
+    monkeypatch.setenv("UNROLLED_PROFILE", "quick")
+    assert "'tiny' has no model 'windows'; did you mean 'window'?" in told("--model", "windows")
+    assert "'tiny' has no model 'x'; there are gru, window" in told("--model", "x")
+    assert "'¶' at position 0 is not among" in told("--prompt", "¶")
+    assert "temperature is 0.0; it must be above 0" in told("--temperature", "0")
+    gru = experiments.models("tiny", tiny[2])["gru"]
+    gru.write_bytes(gru.read_bytes()[:100])
+    assert "gru.model holds no model that can be read" in told()
+    counted = Experiment("tiny", "Count", {"quick": {"a": 1}, "full": {"a": 2}}, lambda *_: {"n": 1})
+    monkeypatch.setitem(experiments.EXPERIMENTS, "tiny", counted)
+    assert main(["run", *tiny, "--seeds", "1"]) == 0
+    assert "'tiny' has run, and saved no model" in told()
+
+
+def results(printed: str) -> list[str]:
+    """Return the lines that tell what was measured, and not when."""
+    return [line for line in printed.splitlines() if line.startswith(" ")]
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), MemoryError()]
+)
+def test_out_of_memory_says_what_to_lower_and_leaves_the_checkpoint(tiny, monkeypatch, capsys, error):
+    with monkeypatch.context() as broken:
+        broken.setattr(base, "train", breaking(error, at=15))
+        assert main(["run", *tiny, "--seeds", "1", "--profile", "full"]) == 1
+    err = capsys.readouterr().err
+    assert "unrolled: out of memory; " in err and err.endswith("; the last checkpoint stays as it was\n")
+    assert "lower symbols_per_update (now 64), seq_len (now 16), hidden_size (now 8)" in err
+    assert "take --profile quick" in err
+    (kept,) = Path(tiny[2]).glob("tiny-full-*/seed-0/window.pt")
+    assert torch.load(kept, weights_only=True)["done"] == 10
+    monkeypatch.setenv("UNROLLED_PROFILE", "quick")
+    with monkeypatch.context() as broken:
+        broken.setattr(base, "train", breaking(RuntimeError("DefaultCPUAllocator: can't allocate memory"), at=15))
+        assert main(["run", *tiny, "--seeds", "1"]) == 1
+    err = capsys.readouterr().err
+    assert "out of memory" in err and "--profile" not in err
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_run_says_how_to_go_on_and_does(tiny, monkeypatch, capsys, number, code):
+    assert main(["run", *tiny, "--seeds", "1"]) == 0
+    whole, train = results(capsys.readouterr().out), base.train
+
+    def stopped(model, *given, **told):
+        return train(model, *given, watch=lambda done: done == 15 and signal.raise_signal(number), **told)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # even where the tests run in the background
+    with monkeypatch.context() as broken:
+        broken.setattr(base, "train", stopped)
+        assert main(["run", *tiny, "--seeds", "1", "--fresh"]) == code
+    signal.signal(signal.SIGINT, before)
+    again = f"run tiny --folder {tiny[2]} --seeds 1 --resume"
+    assert capsys.readouterr().err.splitlines()[-1] == f"unrolled: stopped; go on with: python -m unrolled {again}"
+    (kept,) = Path(tiny[2]).glob("tiny-quick-*/seed-0/*.pt")
+    assert torch.load(kept, weights_only=True)["done"] == 15
+    assert main(again.split()) == 0
+    assert results(capsys.readouterr().out) == whole
+
+
+def test_fresh_begins_again_and_resume_never_begins(tiny, capsys):
+    assert main(["run", *tiny, "--seeds", "1", "--resume"]) == 2
+    assert "there is nothing to resume: " in capsys.readouterr().err
+    runs = Path(tiny[2])
+    assert not runs.exists()
+    for count, again in enumerate(("--fresh", "--fresh", "--fresh", "--resume")):
+        assert main(["run", *tiny, "--seeds", "1", again]) == 0
+        (place,) = runs.glob("tiny-*")
+        assert (place / "count").exists() == (again == "--resume")
+        (place / "count").write_text(str(count))
+    aside = {path.parent.name[len(place.name) :]: path.read_text() for path in runs.glob("aside/*/count")}
+    assert aside == {"-1": "0", "-2": "1"} and len(list(runs.glob("aside/*/seed-0/*.model"))) == 4
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        (["rnu", "tiny"], "invalid choice: 'rnu' .*; did you mean 'run'?"),
+        (["run", "tiny", "--profile", "quack"], "invalid choice: 'quack' .*; did you mean 'quick'?"),
+        (["run", "tiny", "--profile", "x"], r"invalid choice: 'x' \(choose from [^;]*\)\n"),
+        (["run", "tiny", "--device", "tpu"], "argument --device: invalid choice: 'tpu'"),
+        (["run", "tiny", "--resume", "--fresh"], "not allowed with"),
+        (["run", "tiny", "--seed", "3"], "unrecognized arguments: --seed"),  # not taken for --seeds
+        ([], "required: COMMAND"),
+    ],
+)
+def test_wrong_use_is_told_with_what_was_meant(capsys, wrong, said):
+    with pytest.raises(SystemExit) as stop:
+        main(wrong)
+    err = capsys.readouterr().err
+    assert stop.value.code == 2 and re.search(said.replace("?", r"\?"), err)
+
+
+def test_a_wrong_switch_is_told_in_a_line(tiny, monkeypatch, capsys):
+    for variable in ("UNROLLED_PROFILE", "UNROLLED_DEVICE"):
+        with monkeypatch.context() as wrong:
+            wrong.setenv(variable, "fast")
+            assert main(["run", *tiny]) == 2
+        assert capsys.readouterr().err.startswith(f"unrolled: {variable} is 'fast'; ")
+
+
+def test_a_device_is_taken_where_it_is_asked_for(tiny, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    monkeypatch.setenv("UNROLLED_DEVICE", "cuda")
+    assert settings.devices() == ["cuda", "cpu"] and settings.device() == torch.device("cuda")
+    assert main(["run", *tiny, "--seeds", "1", "--device", "cpu"]) == 0
+    assert settings.device() == torch.device("cpu")
+    monkeypatch.delenv("UNROLLED_DEVICE")
+    assert settings.device() == torch.device("cpu")
+    monkeypatch.setenv("UNROLLED_PROFILE", "full")
+    assert settings.device() == torch.device("cuda")
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["sample"]])
+def test_help_has_examples_that_parse(capsys, command):
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    _, taught = capsys.readouterr().out.split("examples:")
+    examples = re.findall(r"-m unrolled (.*?)(?:  |\n|$)", taught)
+    assert len(examples) >= 3
+    for example in examples:
+        words = shlex.split(example)
+        if "cuda" in words:  # where there is one
+            words[words.index("cuda")] = "cpu"
+        told = parser().parse_args(words)
+        if told.command in ("run", "show", "sample"):
+            experiments.find(told.name)
+
+
+def test_words_are_written_as_words(tmp_path):
+    vocabulary = WordVocabulary(["the", "cat", "sat", "on", "the", "mat", "\n"])
+    model = LanguageModel(len(vocabulary), hidden_size=4, core="torch-lstm", num_layers=2)
+    saved.save(tmp_path / "a.model", model, vocabulary)
+    again, words = saved.load(tmp_path / "a.model")
+    assert type(again) is LanguageModel and not again.training and words.symbols == vocabulary.symbols
+    assert words["the"] == vocabulary["the"] and words["dog"] == words.unknown
+    tokens = vocabulary.encode(["the", "cat"])[None]
+    assert torch.equal(again(tokens)[0], model(tokens)[0])
+
+
+@pytest.mark.parametrize("kind", saved.KINDS.values())
+def test_every_kind_of_model_is_made_again(kind, tmp_path):
+    vocabulary = Vocabulary("abc")
+    model = kind(len(vocabulary), hidden_size=8).eval()
+    saved.save(tmp_path / "a.model", model, vocabulary)
+    again, symbols = saved.load(tmp_path / "a.model")
+    tokens = symbols.encode("abcab")[None]
+    assert type(again) is kind and torch.equal(again(tokens)[0], model(tokens)[0])
