@@ -51,7 +51,7 @@ def gate_saturation(gate: torch.Tensor, bound: float = 0.9) -> tuple[torch.Tenso
     """Return how often each unit of a gate is nearly shut, and how often nearly open.
 
     There the sigmoid's slope is below bound · (1 − bound), 0.09 for a bound of 0.9, of the 0.25 that it can be. The
-    bound is that of Karpathy, Johnson & Fei-Fei 2015.
+    bound is that of Karpathy, Johnson & Fei-Fei (arXiv 1506.02078).
 
     Args:
         gate: its values, from 0 to 1, (…, hidden_size), as from `cells.trace`.
