@@ -111,15 +111,6 @@ def _beside_chapter_4(profile: str, copy: int) -> dict:
     }
 
 
-def _long(profile: str, *lengths: int) -> dict:
-    """Return the configuration of long lags: the two gated cells, and the best remedy of chapter 4."""
-    return {
-        "tasks": {"adding": _CHAPTER_4[profile]["tasks"]["adding"] | {"lengths": [*lengths]}},
-        "remedies": {"irnn-clipped": _CHAPTER_4[profile]["remedies"]["irnn-clipped"]}
-        | {label: _REMEDIES[label] for label in ("lstm", "gru")},
-    }
-
-
 # Of 5e-3 (the GRU alone), 1e-2, 2e-2 and 4e-2, best after 2000 updates with seed 0 and 128 units; the RNN's is that of
 # chapter 4, better than 2e-2.
 _RATES = {"rnn": 1e-2, "lstm": 2e-2, "gru": 1e-2}
@@ -173,12 +164,6 @@ EXPERIMENTS = (
         "gated-memory-tasks",
         "Adding and copying: how far back LSTMs and the GRU remember",
         {"quick": _beside_chapter_4("quick", 20), "full": _beside_chapter_4("full", 100)},
-        memory.measure_memory,
-    ),
-    Experiment(
-        "long-lags",
-        "Adding over hundreds of steps: where the LSTM and the GRU end, beside the best remedy of chapter 4",
-        {"quick": _long("quick", 320, 640), "full": _long("full", 640, 1280)},
         memory.measure_memory,
     ),
     Experiment(
