@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -249,3 +250,13 @@ CELL, INPUTS = RNNCell(4, 5), torch.zeros(2, 6, 4)
 def test_bad_input_is_named(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_the_lag_of_a_half_is_found_between_two():
+    left = 0.9 ** np.arange(20)
+    found = gradients.lag_of(np.stack([left, left**2, left**0.1]))
+    assert found[:2] == pytest.approx([gradients.half_life(0.9), gradients.half_life(0.81)]) and found[2] == np.inf
+    assert gradients.lag_of(np.array([1.0, 0.5])) == 1 and gradients.lag_of(left, 0.81) == pytest.approx(2)
+    for share in (0, 1):
+        with pytest.raises(ValueError, match=f"share is {share}; it must lie between 0 and"):
+            gradients.lag_of(left, share)

@@ -22,6 +22,7 @@ __all__ = [
     "gate_saturation",
     "gradient_by_lag",
     "half_life",
+    "lag_of",
     "lyapunov",
     "product",
     "recurrent_gradient",
@@ -81,6 +82,28 @@ def half_life(kept: float) -> float:
     if not 0 < kept < 1:
         raise ValueError(f"kept is {kept}; a share that halves in some time is between 0 and 1")
     return -math.log(2) / math.log(kept)
+
+
+def lag_of(left: np.ndarray, share: float = 0.5) -> np.ndarray:
+    """Return the lag at which this share of the gradient is left, between the two nearest on a logarithmic scale.
+
+    Args:
+        left: what is left at lag 0, 1, …, as a share of that at lag 0, (…, lags).
+        share: between 0 and 1.
+
+    Returns:
+        The lags, (…,); infinite where more is left at the last one.
+
+    Raises:
+        ValueError: the share is not between 0 and 1, or what is left does not begin above it.
+    """
+    if not 0 < share < 1 or (left[..., 0] <= share).any():
+        raise ValueError(f"share is {share}; it must lie between 0 and what is left at lag 0")
+    after = (left <= share).argmax(axis=-1, keepdims=True)  # 0 where there is none
+    low, high = (np.take_along_axis(left, lag, axis=-1) for lag in (np.maximum(after - 1, 0), after))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lag = after - 1 + np.log(share / low) / np.log(high / low)
+    return np.where(after == 0, np.inf, lag)[..., 0]
 
 
 def _losses(loss: Loss, last: torch.Tensor) -> torch.Tensor:
