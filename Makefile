@@ -12,18 +12,17 @@ RUN := .venv/bin/python
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## */\1	/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-book: environment  ## install what is missing, execute the chapters that changed, build _build/html
-	@$(RUN) tools/book.py
+book: environment  ## install what is missing, execute the chapters that changed, build _build/html (STUDENT=1: no solutions)
+	@$(RUN) tools/book.py $(if $(STUDENT),--student)
 
 html: environment  ## the pages from the stored outputs, nothing executed: a quick look
-	@$(RUN) tools/book.py --stored
+	@$(RUN) tools/book.py --stored $(if $(STUDENT),--student)
 
 chapters: environment  ## re-run the chapters in place, store their outputs, refresh figures/ (CHAPTER=02: one)
 	@$(RUN) tools/chapters.py $(CHAPTER)
 
 exercises: environment  ## generate exercises/ from solutions/
-	@if ls solutions/*.ipynb >/dev/null 2>&1; then echo "solutions/ has notebooks, but nothing generates exercises from them yet"; exit 1; \
-	else echo "There are no solutions yet, so there are no exercises to generate."; fi
+	@$(RUN) tools/exercises.py
 
 test: environment  ## lint, build the book, test library, chapters and pages
 	@$(RUN) tools/check.py
@@ -31,7 +30,7 @@ test: environment  ## lint, build the book, test library, chapters and pages
 bench: environment  ## time the library against its peers
 	@$(RUN) benchmarks/run.py
 
-compat: environment  ## other Pythons, newest packages, Colab's packages (PART=pythons|newest|colab: one)
+compat: environment  ## other Pythons, newest packages, Colab's, every exercise graded (PART=pythons|newest|colab|grading: one)
 	@$(RUN) tools/compat.py $(PART)
 
 claims: environment  ## every chapter's asserts under five fresh seeds, one and two threads (CHAPTER=02: one)

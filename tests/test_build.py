@@ -108,10 +108,25 @@ def test_what_the_commands_call_exists():
     assert [name for name in called if not (ROOT / name).is_file()] == []
 
 
-def test_every_page_in_the_table_of_contents_exists_and_every_chapter_is_in_it():
+def test_every_page_in_the_table_of_contents_exists_and_every_notebook_is_in_it():
     toc = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text()))
     assert [name for name in toc if not any((ROOT / f"{name}{end}").is_file() for end in (".md", ".ipynb"))] == []
-    assert [path.stem for path in execute.chapters()] == [n.split("/")[1] for n in toc if n.startswith("chapters/")]
+    for folder in ("chapters", "exercises", "solutions"):
+        notebooks = [f"{folder}/{path.stem}" for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))]
+        assert notebooks == [name for name in toc if name.startswith(f"{folder}/")]
+
+
+def test_the_student_edition_lacks_the_solutions_and_nothing_leads_to_them():
+    whole, given = book.pages(book.contents(student=False)), book.pages(book.contents(student=True))
+    assert [name for name in whole if name not in given] == [name for name in whole if name.startswith("solutions/")]
+    assert len(given) < len(whole)
+    files = [ROOT / f"{name}{end}" for name in given for end in (".md", ".ipynb")]
+    leading = [
+        path.name
+        for path in files
+        if path.is_file() and re.search(r"\]\([./]*solutions/|`[./]*solutions/\d", path.read_text())
+    ]
+    assert leading == []
 
 
 def test_a_skip_fails_where_nothing_may_be_skipped(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ import gallery  # noqa: E402
 pytestmark = pytest.mark.book
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE-TEXT.md", "intro.md")
-MADE_LATER = {".venv", "_build/html", "_build/html/index.html", ".venv/bin/activate", "solutions/", "exercises/"}
+MADE_LATER = {".venv", "_build/html", "_build/html/index.html", ".venv/bin/activate"}
 PATHLIKE = re.compile(r"[\w.-]*/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|py|yml|cff|bib|ipynb)|\.venv")
 
 

@@ -226,6 +226,8 @@ def book() -> tuple[dict[str, str], set[str]]:
         notebook = json.loads(path.read_text(encoding="utf8"))
         figures = [cell["metadata"].get("mystnb", {}).get("figure", {}).get("name", "") for cell in code(notebook)]
         pages[f"chapters/{path.name}"] = prose(notebook) + "".join(f"\n:name: {name}" for name in figures if name)
+    for path in ROOT.glob("solutions/*.ipynb"):  # the exercises have the same text
+        pages[f"solutions/{path.name}"] = prose(json.loads(path.read_text(encoding="utf8")))
     works = set(re.findall(r"^@\w+\{([^,\s]+)", (ROOT / "references.bib").read_text(encoding="utf8"), re.MULTILINE))
     return pages, works
 

@@ -50,8 +50,13 @@ def _with_current_text(copy: Path, path: Path) -> Path:
 
 
 def stored(path: Path, into: Path) -> None:
-    """Copy a chapter as it is stored, with a sentence where a widget's state would be needed."""
+    """Copy a notebook as it is stored, with a sentence where a widget's state would be needed.
+
+    A notebook of solutions is called one: its own title is that of the exercises which are made from it.
+    """
     notebook = nbformat.read(path, as_version=4)
+    if path.parent.name == "solutions":
+        notebook.cells[0].source = notebook.cells[0].source.replace("# Exercises:", "# Solutions:", 1)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if WIDGET in output.get("data", {}):
@@ -67,20 +72,33 @@ def pages(toc) -> list[str]:
     return named + [name for word in ("parts", "chapters", "sections") for name in pages(toc.get(word, []))]
 
 
-def assemble(notebooks: dict[str, Path | None], vendor: Path | None) -> None:
+def contents(student: bool) -> dict:
+    """Return the table of contents, for a student without the parts that hold solutions."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
+    if student:
+        toc["parts"] = [part for part in toc["parts"] if not any(n.startswith("solutions/") for n in pages(part))]
+    return toc
+
+
+def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bool = False) -> None:
     """Fill _build/source with the pages that _toc.yml lists and what they show.
 
     Args:
-        notebooks: a chapter's name to its executed copy, or None for the stored outputs.
+        notebooks: a notebook's name to its executed copy, or None to take it as it is stored.
         vendor: the folder of scripts to serve; None to leave them to their public networks.
+        student: leave the solutions out.
     """
     shutil.rmtree(SOURCE, ignore_errors=True)
     SOURCE.mkdir(parents=True)
-    for name in ("_toc.yml", "references.bib"):
-        shutil.copy2(ROOT / name, SOURCE)
+    shutil.copy2(ROOT / "references.bib", SOURCE)
+    toc = contents(student)
+    (SOURCE / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf8")
     shutil.copytree(ROOT / "_static", SOURCE / "_static")
     shutil.copytree(ROOT / "figures", SOURCE / "figures")
-    for name in pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))):
+    (SOURCE / "exercises").mkdir()
+    for listed in ROOT.glob("exercises/*.md"):  # the tables, which the chapters include
+        shutil.copy2(listed, SOURCE / "exercises")
+    for name in pages(toc):
         (SOURCE / name).parent.mkdir(parents=True, exist_ok=True)
         if name in notebooks:
             target = SOURCE / f"{name}.ipynb"
@@ -136,12 +154,14 @@ def main() -> None:
     """Build the book."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--stored", action="store_true", help="use the stored outputs, execute nothing")
-    use_stored = parser.parse_args().stored
+    parser.add_argument("--student", action="store_true", help="leave the solutions out")
+    told = parser.parse_args()
     paths = chapters()
-    notebooks, failures = {}, []
+    given = [path for folder in ("exercises", "solutions") for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))]
+    notebooks, failures = {f"{path.parent.name}/{path.stem}": None for path in given}, []
     for number, path in enumerate(paths, start=1):
         try:
-            copy = None if use_stored else executed(path, f"{number}/{len(paths)}")
+            copy = None if told.stored else executed(path, f"{number}/{len(paths)}")
             notebooks[f"chapters/{path.stem}"] = copy
         except ChapterError as error:
             failures.append(str(error))
@@ -152,7 +172,7 @@ def main() -> None:
     except VendorError as error:
         print(f"The pages will load MathJax and the widgets' scripts from public networks: {error}.", flush=True)
         vendor = None
-    assemble(notebooks, vendor)
+    assemble(notebooks, vendor, told.student)
     sphinx()
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 

@@ -9,7 +9,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RUFF = [sys.executable, "-m", "ruff"]
 LINT = [*RUFF, "check", "--quiet", "--no-cache", "--output-format=concise", "."]
-FORMAT = [*RUFF, "format", "--quiet", "--no-cache", "--check", "lib", "tests", "tools", "benchmarks", "chapters"]
+FORMAT = [
+    *RUFF,
+    "format",
+    "--quiet",
+    "--no-cache",
+    "--check",
+    "lib",
+    "tests",
+    "tools",
+    "benchmarks",
+    "chapters",
+    "solutions",
+]
 BOOK = [sys.executable, "tools/book.py"]
 PYTEST = [sys.executable, "-m", "pytest", "tests", "chapters", "-p", "no:cacheprovider", "--durations=10"]
 PYTEST += ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]

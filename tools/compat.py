@@ -1,4 +1,4 @@
-"""Try the book elsewhere: on other Pythons, with the newest packages, and among Colab's. Run by hand: it is slow.
+"""Try the book elsewhere: on other Pythons, with the newest packages, among Colab's, in a course. By hand: it is slow.
 
 Each part makes environments under _build/compat and leaves them there, for a look.
 """
@@ -95,7 +95,14 @@ def colab() -> list[str]:
     return failed + [f"Colab: replaced {what}" for what in replaced]
 
 
-PARTS = {"pythons": pythons, "newest": newest, "colab": colab}
+def grading() -> list[str]:
+    """Have nbgrader release, collect and grade the exercises of every chapter; return what failed."""
+    notebooks = " ".join(path.stem for path in sorted(ROOT.glob("solutions/*.ipynb")))
+    command = [sys.executable, "-m", "pytest", "tests/test_grading.py", "-q", "-p", "no:cacheprovider"]
+    return ["grading"] if run(*command, UNROLLED_GRADED=notebooks) else []
+
+
+PARTS = {"pythons": pythons, "newest": newest, "colab": colab, "grading": grading}
 
 
 def main() -> int:
