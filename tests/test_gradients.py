@@ -260,3 +260,25 @@ def test_the_lag_of_a_half_is_found_between_two():
     for share in (0, 1):
         with pytest.raises(ValueError, match=f"share is {share}; it must lie between 0 and"):
             gradients.lag_of(left, share)
+
+
+def test_the_gradient_by_input_is_that_by_the_state_through_the_input_weights():
+    torch.manual_seed(0)
+    cell = RNNCell(3, 5).double()
+    inputs, weights = torch.randn(4, 6, 3).double(), torch.randn(5).double()
+
+    def loss(last):
+        return last @ weights
+
+    found = gradients.gradient_by_input(lambda x: unroll(cell, x)[0], inputs, loss)
+    assert found.shape == (4, 6) and not inputs.requires_grad
+    state, expected = torch.zeros(4, 5).double(), []
+    for t in range(6):  # ∂L/∂x_t = W_xhᵀ diag(φ′) ∂L/∂h_t, where ∂L/∂h_t follows the rest of the sequence
+        _, state = unroll(cell, inputs[:, t : t + 1], state)
+        here = state.detach().requires_grad_()
+        last = unroll(cell, inputs[:, t + 1 :], here)[1] if t < 5 else here
+        (delta,) = torch.autograd.grad(loss(last).sum(), here)
+        expected.append(((delta * (1 - here**2)) @ cell.W_xh).norm(dim=-1))
+    assert torch.allclose(found.flip(1), torch.stack(expected, dim=1))
+    with pytest.raises(ValueError, match="one for each sequence"):
+        gradients.gradient_by_input(lambda x: unroll(cell, x)[0], inputs, lambda last: loss(last).sum())

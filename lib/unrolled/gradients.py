@@ -20,6 +20,7 @@ from unrolled.jacobians import slopes, state_jacobians, step_jacobians
 __all__ = [
     "Loss",
     "gate_saturation",
+    "gradient_by_input",
     "gradient_by_lag",
     "half_life",
     "lag_of",
@@ -164,6 +165,30 @@ def gradient_by_lag(
         gradients = torch.autograd.grad(_losses(loss, here[0]).sum(), visited)
     # Squares of small numbers underflow long before the numbers do: the norms are taken in float64.
     return torch.stack([gradient.double().norm(dim=-1) for gradient in reversed(gradients)], dim=1)
+
+
+def gradient_by_input(read: Loss, inputs: torch.Tensor, loss: Loss) -> torch.Tensor:
+    """Return ‖∂L_T/∂x_t‖ of every sequence at every lag T − t: how much the last loss owes to each input.
+
+    So models can be compared that have no state in common: a recurrent network, and one that attends.
+
+    Args:
+        read: maps inputs, (batch, time, input_size), to hidden states, (batch, time, hidden_size). Of a language model
+            it is ``lambda x: model.core(x, model.initial_state(len(x)))[0]``, of a transformer ``model.attend``.
+        inputs: (batch, time, input_size).
+        loss: maps the last hidden state to a loss for each sequence.
+
+    Returns:
+        The norms, (batch, time), float64: at lag 0 that of the last input.
+
+    Raises:
+        ValueError: the loss does not give one number for each sequence.
+    """
+    inputs = inputs.detach().requires_grad_()
+    with torch.enable_grad():
+        losses = _losses(loss, read(inputs)[:, -1])
+        (gradient,) = torch.autograd.grad(losses.sum(), inputs)  # no sequence acts on another
+    return gradient.double().norm(dim=-1).flip(1)
 
 
 def recurrent_gradient(cell: Cell, inputs: torch.Tensor, loss: Loss, state: State | None = None) -> np.ndarray:

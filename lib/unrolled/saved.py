@@ -8,11 +8,12 @@ from pathlib import Path
 
 import torch
 
+from unrolled.exposure import ScheduledSampling
 from unrolled.models import FixedWindowLM, LanguageModel, NeuralModel
 from unrolled.transformer import TransformerLM
 from unrolled.vocabulary import Vocabulary, WordVocabulary
 
-KINDS = {kind.__name__: kind for kind in (LanguageModel, FixedWindowLM, TransformerLM)}
+KINDS = {kind.__name__: kind for kind in (LanguageModel, ScheduledSampling, FixedWindowLM, TransformerLM)}
 
 
 def save(path: Path, model: NeuralModel, vocabulary: Vocabulary | WordVocabulary) -> None:

@@ -11,12 +11,23 @@ import time
 from pathlib import Path
 
 from unrolled import distributed, records, settings
-from unrolled.experiments import counting, gated, gradients, memory, recurrent, trials, windows
+from unrolled.experiments import (
+    comparison,
+    counting,
+    gated,
+    gradients,
+    language,
+    memory,
+    recurrent,
+    trials,
+    windows,
+    writing,
+)
 from unrolled.experiments.base import Experiment, kept, texts
 
 EXPERIMENTS = {
     one.name: one
-    for module in (counting, windows, recurrent, gradients, memory, gated, trials)
+    for module in (counting, windows, recurrent, gradients, memory, gated, trials, comparison, language, writing)
     for one in module.EXPERIMENTS
 }
 

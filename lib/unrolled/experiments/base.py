@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
 from unrolled import corpora, distributed, saved, settings, stories
 from unrolled.models import NeuralModel
 from unrolled.training import History, Recipe, train
-from unrolled.vocabulary import Vocabulary
+from unrolled.vocabulary import Vocabulary, WordVocabulary, split_words
 
 
 @dataclass(frozen=True)
@@ -62,46 +64,99 @@ def texts(config: dict, seed: int = 0) -> tuple[str, str]:
     return corpus.train, corpus.validation
 
 
+class Encoded(NamedTuple):
+    """A text in numbers: the symbols, what to train on, (n,), and what to hold out, (m,)."""
+
+    vocabulary: Vocabulary | WordVocabulary
+    training: torch.Tensor
+    held_out: torch.Tensor
+
+
+def encoded(config: dict, seed: int = 0) -> Encoded:
+    """Return the text that a configuration names, in characters, or in words where it says how many ``words`` to know.
+
+    A character of the held-out text has a number in any case; the words are the most frequent ones of the training text
+    (None: all of them), and the text is one that is already tokenised.
+    """
+    training, validation = texts(config, seed)
+    if "words" not in config:
+        vocabulary = Vocabulary(training + validation)
+        return Encoded(vocabulary, vocabulary.encode(training), vocabulary.encode(validation))
+    words = split_words(training)
+    vocabulary = WordVocabulary(words, config["words"])
+    return Encoded(vocabulary, vocabulary.encode(words), vocabulary.encode(split_words(validation)))
+
+
+CHOSEN = ("clip", "optimizer", "schedule", "patience")  # of a recipe, where a configuration does not leave them alone
+
+
 def recipe_of(config: dict) -> Recipe:
-    """Return the recipe that a configuration spells out: as many streams as make up its symbols an update."""
+    """Return the recipe that a configuration spells out: as many streams as make up its symbols an update.
+
+    What it does not mention is as in every `Recipe`. A ``clip`` of None is infinite: the gradient is never scaled down.
+    """
+    chosen = {name: config[name] for name in CHOSEN if name in config}
+    if chosen.get("clip", 1.0) is None:
+        chosen["clip"] = math.inf
     return Recipe(
         updates=config["updates"],
         batch=config["symbols_per_update"] // config["seq_len"],
         seq_len=config["seq_len"],
         learning_rate=config["learning_rate"],
         carry=config["carry"],
+        **chosen,
     )
+
+
+def fit(
+    make: Callable[[int], NeuralModel], text: Encoded, config: dict, seed: int, checkpoint: Path
+) -> tuple[NeuralModel, History]:
+    """Train a model as the configuration says, from a checkpoint where there is one.
+
+    The model is scored ten times on the way, or as often as the ``validations`` of the configuration say. When it is
+    trained, it is saved beside the checkpoint, in a file that ends in ``.model``.
+
+    Args:
+        make: maps the number of symbols to the untrained model.
+        text: what to train on, and what to score the model on.
+        config: the recipe.
+        seed: of the first weights.
+        checkpoint: the file to keep the run in.
+
+    Returns:
+        The model, and what happened.
+    """
+    torch.manual_seed(seed)
+    model = make(len(text.vocabulary)).to(settings.device())
+    history = train(
+        model,
+        text.training,
+        recipe_of(config),
+        validation=text.held_out,
+        validate_every=max(1, config["updates"] // config.get("validations", 10)),
+        checkpoint=checkpoint,
+        label=checkpoint.stem,
+    )
+    distributed.first(lambda: saved.save(checkpoint.with_suffix(".model"), model, text.vocabulary))
+    return model, history
 
 
 def trained(
     make: Callable[[int], NeuralModel], config: dict, seed: int, checkpoint: Path
 ) -> tuple[NeuralModel, torch.Tensor, History]:
-    """Train a model of characters as the configuration says, from a checkpoint where there is one.
+    """Train a model on the text that the configuration names; return it, the held-out numbers, and what happened.
 
-    The trained model is saved beside the checkpoint, in a file that ends in ``.model``.
-
-    Args:
-        make: maps the number of symbols to the untrained model.
-        config: the corpus and the recipe.
-        seed: of the first weights.
-        checkpoint: the file to keep the run in.
-
-    Returns:
-        The model, the validation text's numbers, and what happened.
+    The arguments are those of `fit`.
     """
-    training, validation = texts(config)
-    vocabulary = Vocabulary(training + validation)
-    torch.manual_seed(seed)
-    model = make(len(vocabulary)).to(settings.device())
-    held_out = vocabulary.encode(validation)
-    history = train(
-        model,
-        vocabulary.encode(training),
-        recipe_of(config),
-        validation=held_out,
-        validate_every=max(1, config["updates"] // 10),
-        checkpoint=checkpoint,
-        label=checkpoint.stem,
-    )
-    distributed.first(lambda: saved.save(checkpoint.with_suffix(".model"), model, vocabulary))
-    return model, held_out, history
+    text = encoded(config)
+    model, history = fit(make, text, config, seed, checkpoint)
+    return model, text.held_out, history
+
+
+def training_seconds(config: dict, checkpoint: Path) -> float:
+    """Return how long the updates of a training took, all that its log tells of, in however many runs."""
+    symbols, before, seconds = recipe_of(config).batch * config["seq_len"], 0, 0.0
+    for line in map(json.loads, distributed.first(Path(f"{checkpoint}.jsonl").read_text).splitlines()):
+        seconds += (line["update"] - before) * symbols / line["tokens_per_second"]
+        before = line["update"]
+    return seconds
