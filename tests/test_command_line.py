@@ -13,6 +13,7 @@ from unrolled import experiments, saved, settings
 from unrolled.__main__ import main, parser
 from unrolled.evaluation import evaluate
 from unrolled.experiments import Experiment, base
+from unrolled.exposure import ScheduledSampling
 from unrolled.models import FixedWindowLM, LanguageModel
 from unrolled.vocabulary import Vocabulary, WordVocabulary
 
@@ -241,7 +242,8 @@ def test_words_are_written_as_words(tmp_path):
 @pytest.mark.parametrize("kind", saved.KINDS.values())
 def test_every_kind_of_model_is_made_again(kind, tmp_path):
     vocabulary = Vocabulary("abc")
-    model = kind(len(vocabulary), hidden_size=8).eval()
+    own = {"least": 0.5, "ramp": 2} if kind is ScheduledSampling else {}
+    model = kind(len(vocabulary), hidden_size=8, **own).eval()
     saved.save(tmp_path / "a.model", model, vocabulary)
     again, symbols = saved.load(tmp_path / "a.model")
     tokens = symbols.encode("abcab")[None]

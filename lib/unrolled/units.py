@@ -16,7 +16,8 @@ class Found(NamedTuple):
 
     Attributes:
         unit: its number.
-        correlation: with the meaning, on the half of the text on which it was not chosen, without its sign.
+        correlation: with the meaning, on the half of the text on which it was not chosen; negative where its sign there
+            is another one.
         sign: 1 where the unit rises with the meaning, −1 where it falls.
         chance: the largest correlation that the same search finds where there is nothing to find.
     """
@@ -96,4 +97,5 @@ def search(units: np.ndarray, meaning: np.ndarray, rng: np.random.Generator) -> 
     judged = correlations(units[half:, [best]], meaning[half:]).item()
     shifted = (np.roll(meaning[:half], shift) for shift in rng.integers(LEAST, half - LEAST, SHIFTS))
     chance = max(np.abs(correlations(units[:half], other)).max() for other in shifted)
-    return Found(best, abs(judged), int(np.sign(chosen[best])), float(chance))
+    sign = int(np.sign(chosen[best]))
+    return Found(best, sign * judged, sign, float(chance))
