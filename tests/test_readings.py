@@ -1,5 +1,7 @@
 """Texts as figures: samples under their headings, and what gates do while a network reads."""
 
+import io
+
 import matplotlib
 import numpy as np
 import pytest
@@ -95,3 +97,13 @@ def test_a_page_sets_texts_under_headings():
     readings.page({"order 4": r"\frac $\frac$ is no formula"}).draw_without_rendering()
     with pytest.raises(ValueError, match="blocks is empty"):
         readings.page({})
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("draw", [lambda: readings.gates(TEXT, values(0)), lambda: readings.page({"a": TEXT})])
+def test_a_figure_stays_as_it_is_when_it_is_drawn_again(draw):
+    fig = draw()
+    places = [ax.get_position().bounds for ax in fig.axes]
+    for _ in range(2):
+        fig.canvas.print_figure(io.BytesIO(), format="png", bbox_inches="tight")
+    assert [ax.get_position().bounds for ax in fig.axes] == places

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
 from unrolled.plots import GREY, STYLE
 
+AS_PLACED = PlaceHolderLayoutEngine(False, False)  # layout="none" would be lost when the figure is drawn a second time
 COLUMNS = 30  # the most characters of a line
 LETTERS = 17  # in points: 8 where a figure of 7 inches is shrunk to a phone's width
 STRIP, LINE, SCALE = 0.25, 0.44, 0.5  # heights in inches: of a gate's strip, of a line's characters, of the scale
@@ -42,7 +44,7 @@ def gates(text: str, values: Mapping[str, np.ndarray]) -> Figure:
     lines = textwrap.wrap(text, COLUMNS, **whole)
     block = STRIP * len(rows) + LINE
     height = SCALE + block * len(lines)
-    fig = plt.figure(figsize=(7.0, height), layout="none")
+    fig = plt.figure(figsize=(7.0, height), layout=AS_PLACED)
     ax = fig.add_axes((0.06, 0, 0.93, 1))  # across in characters, downwards in inches
     letters = {"family": "DejaVu Sans Mono", "fontsize": LETTERS, "ha": "center", "va": "center", "parse_math": False}
     ticks, start = {}, 0
@@ -84,7 +86,7 @@ def page(blocks: Mapping[str, str], lines: int = 3) -> Figure:
     """
     if not blocks:
         raise ValueError("blocks is empty: give at least one heading with its text")
-    fig = plt.figure(figsize=(7.0, 0.28 * len(blocks) * (lines + 2)), layout="none")
+    fig = plt.figure(figsize=(7.0, 0.28 * len(blocks) * (lines + 2)), layout=AS_PLACED)
     step, place = 1 / (len(blocks) * (lines + 2)), 1.0
     for heading, text in blocks.items():
         fig.text(0.01, place - step, heading, weight="bold", va="center", fontsize=STYLE["axes.labelsize"])
