@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -27,11 +26,6 @@ class Share(NamedTuple):
     characters: int
 
 
-def _starts(corpus: StoryCorpus) -> list[int]:
-    """Return the place of every story's first character, and the end of the text."""
-    return list(accumulate((len(story.text) + 1 for story in corpus.stories), initial=0))
-
-
 def _check(nats: np.ndarray, corpus: StoryCorpus) -> None:
     if nats.shape != (len(corpus.text),):
         raise ValueError(
@@ -51,7 +45,7 @@ def by_story(nats: np.ndarray, corpus: StoryCorpus) -> np.ndarray:
         ValueError: there is not one number for each character.
     """
     _check(nats, corpus)
-    return np.add.reduceat(nats, _starts(corpus)[:-1])
+    return np.add.reduceat(nats, corpus.starts)
 
 
 def by_position(nats: np.ndarray, corpus: StoryCorpus, edges: Sequence[int]) -> np.ndarray:
@@ -86,7 +80,7 @@ def by_class(nats: np.ndarray, corpus: StoryCorpus) -> dict[str, Share]:
     _check(nats, corpus)
     total = np.concatenate([[0.0], nats.cumsum()])
     shares: dict[str, Share] = {}
-    for start, story in zip(_starts(corpus), corpus.stories, strict=False):  # the last start is the end of the text
+    for start, story in zip(corpus.starts, corpus.stories, strict=True):
         for name, begin, end in _mentions(story):
             cost, words, characters = shares.get(name, Share(0.0, 0, 0))
             cost += float(total[start + end] - total[start + begin])

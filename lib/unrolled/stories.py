@@ -196,12 +196,16 @@ class StoryCorpus:
 
     @cached_property
     def recalls(self) -> tuple[Recall, ...]:
-        starts = accumulate((len(story.text) + 1 for story in self.stories), initial=0)
         return tuple(
             recall._replace(position=start + recall.position)
-            for start, story in zip(starts, self.stories, strict=False)  # the last start is the end of the text
+            for start, story in zip(self.starts, self.stories, strict=True)
             for recall in story.recalls
         )
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The place of every story's first character."""
+        return tuple(accumulate((len(story.text) + 1 for story in self.stories[:-1]), initial=0))
 
     @property
     def nats_per_character(self) -> float:

@@ -54,8 +54,8 @@ def measure_counting(config: dict, seed: int, folder: Path) -> dict:
     """Train each cell to count; ask it for aⁿbⁿ with n far beyond those it was trained on.
 
     Returns:
-        For each cell ``success``, ``updates`` and ``loss`` as `memory.train_one` tells them; ``right``, 0 or 1 for
-        n = 1 … limit; and ``reach``, the last n up to which all are right.
+        For each cell ``success``, ``updates`` and ``loss`` as `memory.train_one` tells them; and ``reach``, the last n
+        up to which all answers are right, at most the ``limit``.
     """
     task = memory.Counting(config["length"])
 
@@ -73,13 +73,12 @@ def measure_counting(config: dict, seed: int, folder: Path) -> dict:
             score_every=config["score_every"],
             sequences=config["sequences"],
         )
-        right = memory.counted(model, config["limit"]).int().tolist()
+        right = memory.counted(model, config["limit"]).tolist()
         return {
             "success": int(outcome.success),
             "updates": outcome.updates,
             "loss": outcome.scores[-1] / task.trivial,
-            "right": right,
-            "reach": [*right, 0].index(0),
+            "reach": [*right, False].index(False),
         }
 
     metrics = {}
