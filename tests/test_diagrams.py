@@ -55,6 +55,14 @@ def test_the_network_has_a_loop_or_is_unrolled_to_the_right():
     assert directions(fig, sheet.W_HH) == {"up": 1, "right": 4}  # the loop; from h_0 to h_3 and on
 
 
+def test_a_language_model_is_given_each_symbol_that_it_was_to_predict():
+    texts = written(diagrams.language_model("once"))
+    assert {symbol: texts.count(symbol) for symbol in "once"} == {"o": 1, "n": 2, "c": 2, "e": 1}
+    places = {text.get_text(): text.get_position()[0] for text in diagrams.language_model("once").axes[0].texts}
+    assert places["o"] == places[sheet.vector(sheet.X, 1)] and places["e"] == places[sheet.vector(sheet.Y, 3)]
+    assert [f"$L_{step}$" in texts for step in range(1, 5)] == [True] * 3 + [False]
+
+
 @pytest.mark.parametrize("window", [2, 4, 6])
 def test_every_position_of_a_window_has_weights_of_its_own(window):
     fig = diagrams.window_network(window)
@@ -87,7 +95,7 @@ def test_a_gradients_way_has_a_jacobian_for_each_state_it_crosses(t, k):
 @pytest.mark.parametrize(
     "fig",
     [
-        *(diagrams.rnn_unrolled, diagrams.window_network, diagrams.gradient_paths),
+        *(diagrams.rnn_unrolled, diagrams.language_model, diagrams.window_network, diagrams.gradient_paths),
         *(diagrams.lstm_cell, lambda: diagrams.lstm_cell("gradient")),
         *(diagrams.gru_cell, lambda: diagrams.gru_cell("gradient")),
     ],
@@ -261,6 +269,8 @@ def test_no_two_arrows_of_a_cell_cross(draw, pieces):
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="steps is 7; from 1 to 6"):
         diagrams.rnn_unrolled(7)
+    with pytest.raises(ValueError, match="text is 'a', of 1 symbols; from 2 to 6"):
+        diagrams.language_model("a")
     with pytest.raises(ValueError, match="window is 1; from 2 to 6"):
         diagrams.window_network(1)
     with pytest.raises(ValueError, match="steps is 6; from 2 to 5"):

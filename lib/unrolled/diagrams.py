@@ -1,4 +1,4 @@
-"""Draw networks as graphs: a window network, a recurrent one unrolled, a gradient's way back, the gated cells."""
+"""Draw networks as graphs: a window network, a recurrent one unrolled, as a language model, its gradient, its cells."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from unrolled.sheet import (
     GATES,
     GREY,
     INPUT,
+    LEGIBLE,
     OTHERS,
     OUTPUT,
     PRODUCTS,
@@ -78,6 +79,41 @@ def rnn_unrolled(steps: int = 3) -> Figure:
     end = start + between * steps
     sheet.arrow((end + 0.31, MIDDLE), (end + 0.68, MIDDLE), colour=W_HH)
     sheet.text(end + 0.8, MIDDLE, "…", W_HH)
+    return sheet.finish()
+
+
+def language_model(text: str = "once") -> Figure:
+    """Draw a recurrent language model as it is trained on a text: each symbol goes in, and is the last one's target.
+
+    The rows are the symbols, (batch, time), their vectors, the hidden states and the predictions, with their shapes.
+
+    Args:
+        text: what is read, 2 to 6 symbols; the last is only a target.
+
+    Raises:
+        ValueError: `text` is too short or too long.
+    """
+    if not 2 <= len(text) <= 6:
+        raise ValueError(f"text is {text!r}, of {len(text)} symbols; from 2 to 6 fit on a page")
+    start, between, low, high = 0.4, 1.3, LOW - 0.95, HIGH + 0.95
+    end = start + between * (len(text) - 1)
+    sheet = Sheet(end + 2.3, high - low + 0.6)
+    sheet.limits = sheet.limits[0], (low - 0.3, high + 0.3)
+    shapes = {low: "text: $(B, T)$", LOW: "$(B, T, d)$", MIDDLE: "$(B, T, h)$", HIGH: "$(B, T, V)$"}
+    for y, shape in (shapes | {high: "next: $(B, T)$"}).items():
+        sheet.text(end + 0.55, y, shape, GREY, "left", LEGIBLE)
+    sheet.box(start, MIDDLE, vector(H, 0), "white")
+    for step, (symbol, target) in enumerate(zip(text, text[1:], strict=False), start=1):
+        x = start + between * step
+        _column(sheet, x, step)
+        sheet.text(x, low, symbol)
+        sheet.arrow((x, low + 0.2), (x, LOW - 0.25), colour=OTHERS[1])
+        sheet.text(x + 0.12, low + 0.475, r"$\mathbf{E}$", OTHERS[1], "left")
+        sheet.arrow((x - between + 0.31, MIDDLE), (x - 0.31, MIDDLE), colour=W_HH)
+        sheet.text(x - between / 2 - 0.02, MIDDLE + 0.2, weight("hh"), W_HH)
+        sheet.text(x, high, target)
+        sheet.arrow((x, high - 0.2), (x, HIGH + 0.25), colour=BACK)
+        sheet.text(x + 0.12, high - 0.475, f"$L_{step}$", BACK, "left")
     return sheet.finish()
 
 
