@@ -19,6 +19,7 @@ from unrolled.experiments import (
     language,
     memory,
     recurrent,
+    timing,
     trials,
     windows,
     writing,
@@ -27,7 +28,19 @@ from unrolled.experiments.base import Experiment, kept, texts
 
 EXPERIMENTS = {
     one.name: one
-    for module in (counting, windows, recurrent, gradients, memory, gated, trials, comparison, language, writing)
+    for module in (
+        counting,
+        windows,
+        recurrent,
+        gradients,
+        memory,
+        gated,
+        trials,
+        timing,
+        comparison,
+        language,
+        writing,
+    )
     for one in module.EXPERIMENTS
 }
 

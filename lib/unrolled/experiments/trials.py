@@ -1,10 +1,8 @@
-"""Three short trials of chapters 5 and 6: gates that are stuck, counting beyond what was trained, and time."""
+"""Two short trials of chapters 5 and 6: gates that are stuck, and counting beyond what was trained."""
 
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -12,7 +10,6 @@ import torch
 from unrolled import cells, memory, settings
 from unrolled.evaluation import evaluate
 from unrolled.experiments.base import Experiment, kept, trained
-from unrolled.experiments.gated import EMBEDDING, parameters
 from unrolled.experiments.gated import EXPERIMENTS as GATED
 from unrolled.experiments.memory import EXPERIMENTS as VANILLA
 from unrolled.experiments.memory import stick, train_one
@@ -88,39 +85,6 @@ def measure_counting(config: dict, seed: int, folder: Path) -> dict:
     return metrics
 
 
-def measure_time(config: dict, seed: int, folder: Path) -> dict:
-    """Time the cells forward and backward, the book's and PyTorch's in turn, at one hidden size and at one of weights.
-
-    Returns:
-        For each label ``hidden-size``, ``parameters``, and ``ours`` and ``torch``, microseconds a step of the whole
-        batch: medians over the repeats.
-    """
-    torch.manual_seed(seed)
-    device = settings.device()
-    inputs = torch.randn(config["batch"], config["length"], EMBEDDING, device=device, requires_grad=True)
-
-    def seconds(layer: Callable[[torch.Tensor], torch.Tensor]) -> float:
-        started = time.perf_counter()
-        layer(inputs).sum().backward()
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter() - started
-
-    layers, metrics = {}, {}
-    for label, told in config["cells"].items():
-        theirs = cells.CELLS[told["core"]].torch_layer(EMBEDDING, told["hidden_size"], batch_first=True).to(device)
-        cell = cells.CELLS[told["core"]].from_torch(theirs)
-        layers[f"{label}-ours"] = lambda x, cell=cell: cells.unroll(cell, x)[0]
-        layers[f"{label}-torch"] = lambda x, theirs=theirs: theirs(x)[0]
-        metrics[f"{label}-hidden-size"] = told["hidden_size"]
-        metrics[f"{label}-parameters"] = parameters(told["core"], told["hidden_size"])
-    rounds = [{name: seconds(layer) for name, layer in layers.items()} for _ in range(config["repeats"])]
-    for name in layers:
-        taken = statistics.median(one[name] for one in rounds[config["repeats"] // 10 :])  # the first warm up
-        metrics[name] = 1e6 * taken / config["length"]
-    return metrics
-
-
 OPEN, SHUT = 100.0, -100.0  # the biases of a stuck gate
 _TASKS, _STORIES = (next(one for one in GATED if one.name == name) for name in ("gated-memory-tasks", "gated-stories"))
 _COUNTING = {
@@ -156,21 +120,6 @@ def _stuck(profile: str) -> dict:
     }
 
 
-def _time(profile: str) -> dict:
-    """Return the configuration of `cells-time`: the language models' cells of `gated-stories`, without the variants."""
-    models = _STORIES.configs[profile]["models"]
-    return {
-        "batch": 32,
-        "length": 64,
-        "repeats": 60,
-        "cells": {
-            label: {"core": told["core"], "hidden_size": told["hidden_size"]}
-            for label, told in models.items()
-            if label in cells.CELLS or "-as-" in label
-        },
-    }
-
-
 EXPERIMENTS = (
     Experiment(
         "gates-stuck",
@@ -183,11 +132,5 @@ EXPERIMENTS = (
         "Strings a^n b^n: how far RNN, GRU and LSTM count beyond the n that they were trained on",
         {"quick": _COUNTING, "full": _COUNTING | {"length": 100, "limit": 2000, "updates": 30_000}},
         measure_counting,
-    ),
-    Experiment(
-        "cells-time",
-        "Time of a step, forward and backward: RNN, GRU and LSTM of equal size and of equally many weights",
-        {profile: _time(profile) for profile in settings.PROFILES},
-        measure_time,
     ),
 )
