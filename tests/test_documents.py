@@ -110,6 +110,7 @@ def test_licences_are_the_ones_named():
 NEEDED = {
     "article": {"title", "journal", "volume", "pages", "year"},
     "inproceedings": {"title", "booktitle", "year"},
+    "book": {"title", "publisher", "year"},
     "misc": {"title", "year"},
 }
 ANCHORED = {
