@@ -66,7 +66,7 @@ def packages(python: Path) -> dict[str, str]:
 
 
 def colab() -> list[str]:
-    """Run every chapter among Colab's packages through its own bootstrap cell; return what failed.
+    """Run every chapter, and all solutions, among Colab's packages through its own bootstrap cell; return what failed.
 
     The library comes from this checkout, and may bring packages that are missing but replace none.
     """
@@ -79,15 +79,16 @@ def colab() -> list[str]:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, library)
     before, failed = packages(inside), []
-    for chapter in sorted(ROOT.glob("chapters/*.ipynb")):
+    for notebook in sorted(path for folder in ("chapters", "solutions") for path in ROOT.glob(f"{folder}/*.ipynb")):
         if run(inside, "-m", "pip", "uninstall", "--quiet", "--yes", "unrolled"):
             failed.append("pip uninstall")
-        work = PLACE / "work" / chapter.name
-        work.parent.mkdir(exist_ok=True)
-        shutil.copy2(chapter, work)
+        name = notebook.relative_to(ROOT).with_suffix("")
+        work = PLACE / "work" / f"{name}.ipynb"
+        work.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(notebook, work)
         good = not run(inside, "tools/execute.py", work, UNROLLED_ADDRESS=str(library))
-        print(f"Colab, {chapter.stem}: {'runs' if good else 'FAILED'}", flush=True)
-        failed += [] if good else [f"Colab: {chapter.stem}"]
+        print(f"Colab, {name}: {'runs' if good else 'FAILED'}", flush=True)
+        failed += [] if good else [f"Colab: {name}"]
     after = packages(inside)
     replaced = [f"{name} {old} by {after.get(name)}" for name, old in before.items() if after.get(name) != old]
     added = sorted(set(after) - set(before))
