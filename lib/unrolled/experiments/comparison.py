@@ -209,7 +209,7 @@ EXPERIMENTS = (
         "corpus-size",
         "Stories: n-grams, GRU and LSTM from 10,000 to 9,000,000 characters, and the bytes that each takes",
         {
-            "quick": _SIZE | {"models": {"gru": recurrent("gru", 192, 1e-2), "lstm": recurrent("lstm", 192, 1e-2)}},
+            "quick": _SIZE | {"models": {"gru": recurrent("gru", 192, 3e-3), "lstm": recurrent("lstm", 192, 1e-2)}},
             "full": _SIZE
             | {
                 "updates": 20_000,

@@ -63,7 +63,7 @@ def growth(values: np.ndarray, edges: list[int]) -> list[float]:
 def measure_exposure(config: dict, seed: int, folder: Path) -> dict:
     """Let models go on from real beginnings, and see how what they write changes with the distance from there.
 
-    The judge has read other stories. The models are an LSTM as ever, ``teacher``; the same trained with scheduled
+    The judge has read other stories. The models are a GRU as ever, ``teacher``; the same trained with scheduled
     sampling, ``scheduled``; and ``teacher`` trained on for some updates, on text that it wrote itself, ``own``, and for
     comparison on the real text, ``real``.
 
@@ -161,7 +161,7 @@ def measure_decoding(config: dict, seed: int, folder: Path) -> dict:
 
 def _exposure(hidden_size: int, updates: int, rate: float) -> dict:
     """Return the configuration of `exposure-bias`; scheduled sampling trusts the text half of the time in the end."""
-    teacher = recurrent("lstm", hidden_size, rate)
+    teacher = recurrent("gru", hidden_size, rate)
     sampling = {"least": 0.5, "ramp": updates}
     return {
         "corpus": "stories",
@@ -211,8 +211,8 @@ _DECODING = {
 EXPERIMENTS = (
     Experiment(
         "exposure-bias",
-        "Stories: how an LSTM drifts on what it wrote itself; scheduled sampling, and training on text of its own",
-        {"quick": _exposure(128, 4000, 1e-2), "full": _exposure(512, 20_000, 3e-3)},
+        "Stories: how a GRU drifts on what it wrote itself; scheduled sampling, and training on text of its own",
+        {"quick": _exposure(128, 4000, 5e-3), "full": _exposure(512, 20_000, 3e-3)},
         measure_exposure,
     ),
     Experiment(
