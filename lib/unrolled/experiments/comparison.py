@@ -185,7 +185,7 @@ EXPERIMENTS = (
                     "window": _window(16, 256, 3e-3),
                     "rnn": recurrent("rnn", 520, 3e-3),
                     "gru": recurrent("gru", 296, 3e-3),
-                    "lstm": recurrent("lstm", 256, 3e-3),
+                    "lstm": recurrent("lstm", 256, 1e-2),
                     "transformer": attending(88, 3, (2, 256), {"learning_rate": 2e-3, "updates": 16_000}),
                 }
             },
