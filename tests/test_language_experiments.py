@@ -270,12 +270,12 @@ def test_exposure_is_measured_on_each_model_and_a_killed_run_goes_on(tmp_path, w
     config = small("exposure-bias", own=800, rows=4, texts=3, prompt=10, edges=[0, 20, 60], judge=20_000, order=3)
     config |= {"tuning": {"updates": 2, "learning_rate": 1e-3}}
     metrics = writing.measure_exposure(config, 0, tmp_path)
-    assert list(watched.recipes) == ["teacher", "scheduled", "real", "own"]
+    assert list(watched.recipes) == ["teacher", "scheduled", "sparing", "real", "own"]
     assert type(watched.models["scheduled"]).__name__ == "ScheduledSampling"
     assert watched.models["scheduled"].calls == 3 and watched.recipes["own"].updates == 2
     text = base.encoded(config)
     assert torch.equal(watched.read["real"], text.training) and len(watched.read["own"]) == 800
-    for label in ("teacher", "scheduled", "real", "own"):
+    for label in ("teacher", "scheduled", "sparing", "real", "own"):
         model, _ = saved.load(tmp_path / f"{label}.model")
         assert metrics[f"{label}-nats"] == pytest.approx(evaluate(model, text.held_out).nats_per_symbol)
         assert len(metrics[f"{label}-judged"]) == 2
