@@ -99,7 +99,7 @@ def test_each_rung_of_the_ladder_adds_one_thing():
 
     changes = {
         "forget-bias": {"forget_bias": 1.0},
-        "clipping": {"clip": 1.0},
+        "clipping": {"clip": 0.25},
         "schedule": {"schedule": "cosine"},
         "tying": {"tied": True},
         "dropout": {"dropout": 0.2},
@@ -116,7 +116,7 @@ def test_each_rung_of_the_ladder_adds_one_thing():
 
 def test_the_ladder_is_trained_as_its_rungs_say(tmp_path, watched):
     metrics = language.measure_each(small("stories-ablations"), 0, tmp_path)
-    assert math.isinf(watched.recipes["bare"].clip) and watched.recipes["clipping"].clip == 1
+    assert math.isinf(watched.recipes["bare"].clip) and watched.recipes["clipping"].clip == 0.25
     assert watched.recipes["clipping"].schedule == "constant" and watched.recipes["schedule"].schedule == "cosine"
     assert watched.models["tying"].embedding.weight is watched.models["tying"].output.weight
     assert watched.models["variational"].dropout.variational and watched.models["dropout"].dropout.rate == 0.2
