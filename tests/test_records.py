@@ -1,5 +1,6 @@
 """Records: written by the command, refused when stale."""
 
+import dataclasses
 import json
 import subprocess
 
@@ -101,6 +102,17 @@ def test_an_unknown_metric_names_the_known(coin, tmp_path):
     record = experiments.run("coin", seeds=1, folder=tmp_path / "runs")
     with pytest.raises(KeyError, match="coin has no 'tails'; it has heads, curve, text"):
         record["tails"]
+
+
+def test_a_metric_of_several_labels_has_the_names_that_a_figure_gives_them(coin, tmp_path):
+    record = experiments.run("coin", seeds=2, folder=tmp_path / "runs")
+    record = dataclasses.replace(
+        record, metrics=[{"gru-nats": 1.0, "lstm-nats": 2.0}, {"gru-nats": 3.0, "lstm-nats": 4.0}]
+    )
+    each = record.each({"LSTM": "lstm", "GRU": "gru"}, "nats")
+    assert list(each) == ["LSTM", "GRU"] and each["GRU"].tolist() == [1, 3] and each["LSTM"].tolist() == [2, 4]
+    with pytest.raises(KeyError, match="coin has no 'rnn-nats'; it has gru-nats, lstm-nats"):
+        record.each({"RNN": "rnn"}, "nats")
 
 
 def test_a_wrong_name_suggests_the_right_one(capsys):

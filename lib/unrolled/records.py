@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -68,6 +69,14 @@ class Record:
         if metric not in self.metrics[0]:
             raise KeyError(f"{self.name} has no {metric!r}; it has {', '.join(self.metrics[0])}")
         return np.array([one[metric] for one in self.metrics])
+
+    def each(self, labels: Mapping[str, str], metric: str) -> dict[str, np.ndarray]:
+        """Return ``LABEL-METRIC`` of every seed for several labels, each under the name that the mapping gives it.
+
+        Raises:
+            KeyError: as for one metric.
+        """
+        return {name: self[f"{label}-{metric}"] for name, label in labels.items()}
 
     def provenance(self) -> str:
         """Return where the numbers came from, in three lines fit to print under a table."""
