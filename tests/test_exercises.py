@@ -109,6 +109,60 @@ def test_an_exercise_is_graded_by_one_cell_worth_its_difficulty(case):
         assert not isinstance(node, ast.Assert) or node.msg, f"a check without a message: {ast.unparse(node)}"
 
 
+# The exercise with ten mistakes
+
+
+def ten_mistakes():
+    """Return the set-up, the exercise, and what it gives: a script in which all ten are."""
+    before, one = next(case for case in CASES.values() if case[1].title == "Ten mistakes")
+    shown = "\n".join(cell.source for cell in one.cells if cell.cell_type == "markdown")
+    return before, one, "\n".join(re.findall(r"```python\n(.*?)```", shown, re.DOTALL))
+
+
+def failing(cells) -> list[str]:
+    """Return what the checks say that fail, each asked whatever the others said."""
+    space, said = {"__name__": "__main__"}, []
+    for cell in cells:
+        for node in ast.parse(cell.source).body if cell.cell_type == "code" else []:
+            try:
+                exec(compile(ast.Module([node], []), f"<{cell.id}>", "exec"), space)
+            except AssertionError as error:
+                said.append(str(error))
+    return said
+
+
+def test_each_of_the_ten_mistakes_fails_its_own_check_and_no_other():
+    before, one, given = ten_mistakes()
+    told = {name: [message.partition(":")[0] for message in failing(before + cells)] for name, cells in mutants(one)}
+    assert len(told) == 10 and told == {name: [name] for name in told}
+    solved = [cell for cell in one.cells if role(cell, "solution")]
+    script = nbformat.v4.new_code_cell(given, id="given")
+    cells = [script if cell is solved[-1] else cell for cell in one.cells if cell not in solved[:-1]]
+    assert sorted(message.partition(":")[0] for message in failing(before + cells)) == sorted(told)
+
+
+def test_the_script_with_ten_mistakes_is_the_solution_with_all_of_them_and_runs():
+    before, one, given = ten_mistakes()
+    spoilt = []
+    for source in (cell.source for cell in one.cells if role(cell, "solution")):
+        lines = source.split("\n")
+        for _, wrong in exercises.mistakes(source):
+            changed = zip(wrong.split("\n"), source.split("\n"), strict=True)
+            lines = [a if a != b else line for line, (a, b) in zip(lines, changed, strict=True)]
+        spoilt += [line for line in lines if line.strip() != "pass"]
+    assert ast.unparse(ast.parse("\n".join(spoilt))) == ast.unparse(ast.parse(given))
+    run_through = """
+text = torch.randint(5, (800,))
+known, held_out = split(text)
+model = LanguageModel(7, core="lstm", hidden_size=8, dropout=0.2)
+one_pass(model, torch.optim.Adam(model.parameters()), known.view(4, -1), 16)
+sentences = Sentences(held_out.split([5, 20, 3, 52]), 2, pad=5, start=6)
+assert 1 < score(model, sentences.epoch(0)) < 20
+"""
+    cells = [nbformat.v4.new_code_cell(source, id="given") for source in (given, run_through)]
+    assert run(before + cells) == (None, "")
+
+
 # Each notebook
 
 
