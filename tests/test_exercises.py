@@ -241,6 +241,17 @@ def test_the_table_of_a_notebook_lists_its_exercises(notebook):
     )
 
 
+def test_the_summary_adds_up_what_the_tables_list():
+    worth, sums = {"easy": 1, "medium": 2, "hard": 3}, []
+    for path in sorted((ROOT / "exercises").glob("[0-9]*.md")):
+        rows = [line.strip("| ").split(" | ") for line in path.read_text("utf8").splitlines()[2:]]
+        kinds = [sum(row[2] == kind for row in rows) for kind in ("derive", "build", "measure")]
+        sums.append([len(rows), *kinds, sum(int(row[4]) for row in rows), sum(worth[row[3]] for row in rows)])
+    rows = (ROOT / "exercises" / "summary.md").read_text("utf8").splitlines()[2:]
+    told = [[int(number) for number in row.strip("| ").split(" | ")[-6:]] for row in rows]
+    assert told == [*sums, [sum(column) for column in zip(*sums, strict=True)]]
+
+
 # Proof that the rules can fail
 
 

@@ -1,5 +1,6 @@
-"""A course with nbgrader, from release to feedback: what each student gets, and that none can stop the others."""
+"""A course with nbgrader, by the commands of teaching.md: what each student gets, and that none can stop the others."""
 
+import csv
 import os
 import shutil
 import subprocess
@@ -9,8 +10,10 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
+from nbgrader.plugins import LateSubmissionPlugin
 
 import exercises
+import teaching
 from conftest import ROOT
 
 pytestmark = pytest.mark.book
@@ -18,26 +21,34 @@ GRADED = os.environ.get("UNROLLED_GRADED", "02-vanilla-rnn").split()  # `make co
 TIMEOUT = 3  # seconds for a cell of the small assignment
 
 
-def nbgrader(course, *command: str) -> tuple[int, str]:
-    """Run nbgrader in the course's folder, as in an activated environment; return its status and what it says."""
-    settings = {"JUPYTER_CONFIG_DIR": str(course / "jupyter"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    settings["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # it calls alembic
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *command],
-        cwd=course, capture_output=True, text=True, env={**os.environ, **settings},
-    )  # fmt: skip
+def shell(folder, script: str) -> tuple[int, str]:
+    """Run commands in a folder, as in an activated environment; return the status and what they say."""
+    settings = {"JUPYTER_CONFIG_DIR": str(folder / "jupyter"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    settings["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    command = ["sh", "-e", "-c", script]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, **settings})
     return done.returncode, done.stdout + done.stderr
 
 
-def submit(course, assignment: str, student: str, sources: dict[str, str]) -> None:
-    """Hand in the released notebook with some cells, by their ids, changed."""
-    name = f"{assignment}.ipynb"
-    notebook = nbformat.read(course / "release" / assignment / name, as_version=4)
-    for cell in notebook.cells:
-        cell.source = sources.get(cell.id, cell.source)
-    folder = course / "submitted" / student / assignment
-    folder.mkdir(parents=True)
-    nbformat.write(notebook, folder / name)
+def follow(folder, title: str, assignment: str = "02-vanilla-rnn", student: str = "ada") -> None:
+    """Run the commands that the page for instructors gives below a heading, for this assignment and this student."""
+    script = teaching.commands(title).replace("02-vanilla-rnn", assignment).replace("ada", student)
+    status, said = shell(folder, script)
+    assert status == 0, f"{title}:\n{script}\n{said}"
+
+
+def hand_in(course, assignment: str, handed_in: dict[str, dict[str, str]]) -> None:
+    """Collect, for each student, the released notebook with some cells, by their ids, changed, and with one more."""
+    name, folder = f"{assignment}.ipynb", course.parent / "handed-in"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for student, sources in handed_in.items():
+        notebook = nbformat.read(course / "release" / assignment / name, as_version=4)
+        for cell in notebook.cells:
+            cell.source = sources.get(cell.id, cell.source)
+        notebook.cells.append(nbformat.v4.new_markdown_cell(f"In the words of {student}."))
+        nbformat.write(notebook, folder / f"{student}.ipynb")
+    follow(course, "Collect", assignment)
 
 
 def scores(course, assignment: str) -> dict[str, float]:
@@ -55,10 +66,11 @@ def autograded(course, assignment: str, student: str) -> dict[str, nbformat.Note
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A course's folder with its configuration."""
-    folder = tmp_path_factory.mktemp("course")
-    shutil.copy(ROOT / "solutions" / "nbgrader_config.py", folder)
-    return folder
+    """A course's folder with its configuration, beside the book's."""
+    folder = tmp_path_factory.mktemp("term")
+    (folder / "unrolled").symlink_to(ROOT)
+    follow(folder, "The course")
+    return folder / "course"
 
 
 def with_mistakes(found) -> dict[str, str]:
@@ -77,21 +89,14 @@ def with_mistakes(found) -> dict[str, str]:
 def graded(request, course):
     """The name of an assignment that three students have handed in, and the exercises in it; nbgrader has graded it."""
     name = request.param
-    source = course / "source" / name
-    source.mkdir(parents=True)
-    shutil.copy(ROOT / "solutions" / f"{name}.ipynb", source)
-    solutions = nbformat.read(source / f"{name}.ipynb", as_version=4)
+    solutions = nbformat.read(ROOT / "solutions" / f"{name}.ipynb", as_version=4)
     found = exercises.split(solutions)[1]
-    status, said = nbgrader(course, "generate_assignment", name)
-    assert status == 0, said
+    follow(course, "An assignment", name)
     answers = {cell.id: cell.source for cell in solutions.cells if cell.metadata.get("nbgrader", {}).get("solution")}
     checks = [cell.id for cell in solutions.cells if cell.metadata.get("nbgrader", {}).get("grade")]
-    submit(course, name, "ada", answers)
-    submit(course, name, "ben", dict.fromkeys(checks, "pass  # nothing to see here"))
-    submit(course, name, "cleo", with_mistakes(found))
-    for command in ("autograde", "generate_feedback"):
-        status, said = nbgrader(course, command, name)
-        assert status == 0, said
+    edited = dict.fromkeys(checks, "pass  # nothing to see here")
+    hand_in(course, name, {"ada": answers, "ben": edited, "cleo": with_mistakes(found)})
+    follow(course, "Grade", name)
     return name, found
 
 
@@ -111,6 +116,9 @@ def test_the_scores_are_full_none_and_in_between(course, graded):
     name, found = graded
     each = points(found)
     assert scores(course, name) == {"ada": sum(each), "ben": 0, "cleo": sum(each[::2])}
+    with (course / "grades.csv").open(encoding="utf8") as file:
+        exported = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file) if row["assignment"] == name}
+    assert exported == scores(course, name)
 
 
 def test_a_check_that_a_student_has_edited_is_the_original_again(course, graded):
@@ -120,9 +128,10 @@ def test_a_check_that_a_student_has_edited_is_the_original_again(course, graded)
     assert [given[cell.id].source for cell in originals] == [cell.source for cell in originals]
 
 
-def test_the_feedback_quotes_the_checks(course, graded):
+def test_the_feedback_quotes_the_checks_and_shows_what_a_student_has_added(course, graded):
     name, found = graded
     page = (course / "feedback" / "cleo" / name / f"{name}.html").read_text(encoding="utf8")
+    assert "In the words of cleo." in page
     failed = [
         output
         for cell in autograded(course, name, "cleo").values()
@@ -157,12 +166,13 @@ def beset(course):
     (course / "source" / name).mkdir(parents=True)
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), course / "source" / name / f"{name}.ipynb")
-    nbgrader(course, "generate_assignment", name)
+    shell(course, f"nbgrader generate_assignment {name}")
     right = "def double(x):\n    return x + x"
     handed_in = {"a-right": right, "b-endless": ENDLESS, "c-greedy": GREEDY, "d-deadly": DEADLY, "e-right": right}
-    for student, source in handed_in.items():
-        submit(course, name, student, {"double": source})
-    return name, nbgrader(course, "autograde", name, f"--Execute.timeout={TIMEOUT}")
+    hand_in(course, name, {student: {"double": source} for student, source in handed_in.items()})
+    follow(course, "Late", name, student="e-right")
+    strict = f"--Execute.timeout={TIMEOUT} --LateSubmissionPlugin.penalty_method=zero"
+    return name, shell(course, f"nbgrader autograde {name} {strict}")
 
 
 def test_no_submission_stops_the_others(course, beset):
@@ -175,3 +185,30 @@ def test_what_stopped_a_submission_is_said(course, beset):
     for student, error in {"b-endless": "CellTimeoutError", "c-greedy": "MemoryError"}.items():
         outputs = autograded(course, beset[0], student)["double-checks"].outputs
         assert error in {output.get("ename") for output in outputs}, f"{student}: {outputs}"
+
+
+# Late, and again
+
+
+def test_who_is_late_may_lose_all_but_loses_nothing_unless_it_is_asked_for(course, beset):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        late = {one.student.id: one.late_submission_penalty for one in book.assignment_submissions(beset[0])}
+    assert {student: penalty for student, penalty in late.items() if penalty} == {"e-right": 2}
+    assert LateSubmissionPlugin().penalty_method == "none"
+
+
+def test_who_hands_in_again_is_graded_again_and_keeps_extra_points(course, beset):
+    name = beset[0]
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.find_grade("double-checks", name, name, "b-endless").extra_credit = 1
+        book.db.commit()
+    before = scores(course, name)
+    hand_in(course, name, {"b-endless": {"double": "def double(x):\n    return x + x"}})
+    follow(course, "Again", name, student="b-endless")
+    assert scores(course, name) == before | {"b-endless": 3} and before["b-endless"] == 2
+    assert (course / "feedback" / "b-endless" / name / f"{name}.html").is_file()
+
+
+def test_all_commands_of_the_page_are_followed_here():
+    followed = ("The course", "An assignment", "Collect", "Grade", "Late", "Again")
+    assert teaching.commands("Grade with nbgrader") == "".join(teaching.commands(title) for title in followed)

@@ -1,4 +1,4 @@
-"""Generate exercises/ from solutions/, as nbgrader releases them, and for each chapter a table of its exercises.
+"""Generate exercises/ from solutions/, as nbgrader releases them, a table for each chapter, and a summary of all.
 
 An exercise is a run of cells that begins with a heading of its own; what stands before the first is the set-up:
 
@@ -26,10 +26,11 @@ from traitlets.config import PyFileConfigLoader
 
 from execute import ROOT
 
+KINDS = ("Derive", "Build", "Measure")
 LEVELS = ("easy", "medium", "hard")
 HEADING = re.compile(
     r"## Exercise (?P<number>\d+\.\d+): (?P<title>.+)\n\n"
-    rf"\*(?P<kind>Derive|Build|Measure), (?P<difficulty>{'|'.join(LEVELS)}), (?P<minutes>\d+) minutes\.\*\n"
+    rf"\*(?P<kind>{'|'.join(KINDS)}), (?P<difficulty>{'|'.join(LEVELS)}), (?P<minutes>\d+) minutes\.\*\n"
 )
 MISTAKE = re.compile(r"^ *### MISTAKE \((?P<name>[^)]+)\)(?: (?P<code>.+))?$")
 
@@ -41,7 +42,7 @@ class Exercise:
     Attributes:
         number: chapter and place, as ``"2.1"``.
         title: what it is called.
-        kind: ``"Derive"``, ``"Build"`` or ``"Measure"``.
+        kind: one of `KINDS`.
         difficulty: one of `LEVELS`.
         minutes: how long it takes.
         cells: its cells, the heading's first.
@@ -53,6 +54,11 @@ class Exercise:
     difficulty: str
     minutes: int
     cells: list[nbformat.NotebookNode]
+
+    @property
+    def points(self) -> int:
+        """What it is worth: 1 if it is easy, 2 if medium, 3 if hard."""
+        return 1 + LEVELS.index(self.difficulty)
 
 
 def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode], list[Exercise]]:
@@ -107,16 +113,28 @@ def table(notebook: nbformat.NotebookNode) -> str:
     return "\n".join(rows) + "\n"
 
 
+def summary(notebooks: list[nbformat.NotebookNode]) -> str:
+    """Return a table, in Markdown, of how much each chapter gives to do, with the sums in its last row."""
+    chapters = {found[0].number.split(".")[0]: found for found in (split(notebook)[1] for notebook in notebooks)}
+    rows = ["| chapter | exercises | derive | build | measure | minutes | points |", "|---|" + "---:|" * 6]
+    for name, found in (chapters | {"all": sum(chapters.values(), [])}).items():
+        kinds = [sum(one.kind == kind for one in found) for kind in KINDS]
+        sums = sum(one.minutes for one in found), sum(one.points for one in found)
+        rows.append(f"| {name} | " + " | ".join(map(str, [len(found), *kinds, *sums])) + " |")
+    return "\n".join(rows) + "\n"
+
+
 def write(into: Path, root: Path = ROOT) -> list[Path]:
-    """Write the exercises and the tables of every notebook of solutions, and return the files."""
-    written = []
+    """Write the exercises and the table of every notebook of solutions, and the summary; return the files."""
+    written, notebooks = [], []
     for path in sorted(root.glob("solutions/*.ipynb")):
-        listed = table(nbformat.read(path, as_version=4))
-        notebook, summary = into / path.name, into / f"{path.name[:2]}.md"
+        notebooks.append(nbformat.read(path, as_version=4))
+        notebook, listed = into / path.name, into / f"{path.name[:2]}.md"
         nbformat.write(release(nbformat.read(path, as_version=4)), notebook)
-        summary.write_text(listed, encoding="utf8")
-        written += [notebook, summary]
-    return written
+        listed.write_text(table(notebooks[-1]), encoding="utf8")
+        written += [notebook, listed]
+    (into / "summary.md").write_text(summary(notebooks), encoding="utf8")
+    return [*written, into / "summary.md"]
 
 
 def main() -> None:
