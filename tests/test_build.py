@@ -249,6 +249,24 @@ def test_pages_from_stored_outputs_say_where_the_explorer_is(tmp_path):
     assert book.NO_WIDGET in (tmp_path / "page.ipynb").read_text()
 
 
+def test_pages_of_solutions_show_no_comments_for_the_generator(tmp_path):
+    code = "def double(x):\n    ### BEGIN SOLUTION\n    ### HINT add\n    return x + x  ### kept\n    ### END SOLUTION"
+    text = nbformat.v4.new_markdown_cell("# Exercises: twice\n\n### A heading")
+    for folder, title, expected in (
+        ("solutions", "# Solutions", "def double(x):\n    return x + x  ### kept"),
+        ("exercises", "# Exercises", code),
+    ):
+        path = notebook(tmp_path / folder, code)
+        content = nbformat.read(path, as_version=4)
+        content.cells.insert(0, text)
+        nbformat.write(content, path)
+        book.stored(path, tmp_path / "page.ipynb")
+        first, second = nbformat.read(tmp_path / "page.ipynb", as_version=4).cells
+        assert first.source == f"{title}: twice\n\n### A heading"
+        assert second.source == expected
+        assert nbformat.read(path, as_version=4).cells[1].source == code
+
+
 def test_a_script_that_is_not_the_pinned_one_is_refused(tmp_path):
     archive = tmp_path / "requirejs.tgz"
     archive.write_bytes(b"something else")
