@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from small_runs import RECIPE, TOKENS, weights
+from small_runs import RECIPE, TOKENS, stopped_and_resumed, weights
 from small_runs import model as small
 from unrolled.decoding import generate
 from unrolled.dropout import Dropout
@@ -124,19 +124,9 @@ def test_a_run_with_dropout_and_tied_weights_resumes_to_the_bit(core, tmp_path):
         options = {"num_layers": 2, "dropout": 0.3, "variational": True, "tied": True}
         return LanguageModel(7, embedding_size=8, hidden_size=8, core=core, **options)
 
-    class Stop(Exception):
-        pass
-
-    def stop(done):
-        if done == 25:
-            raise Stop
-
-    whole, path = made(seed=0), tmp_path / "run"
+    whole = made(seed=0)
     train(whole, TOKENS, RECIPE, progress=False)
-    with pytest.raises(Stop):
-        train(made(seed=0), TOKENS, RECIPE, progress=False, checkpoint=path, checkpoint_every=10, watch=stop)
-    model = made(seed=99)
-    train(model, TOKENS, RECIPE, progress=False, checkpoint=path)
+    model = stopped_and_resumed(made, RECIPE, tmp_path / "run")
     assert torch.equal(weights(model), weights(whole))
     assert model.output.weight is model.embedding.weight
 
