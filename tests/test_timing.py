@@ -34,8 +34,11 @@ def test_an_update_is_timed_for_each_symbol(tmp_path, monkeypatch):
     assert len({id(model) for model, _ in trained}) == 2
 
 
-def test_a_real_update_takes_time(tmp_path):
+def test_what_is_timed_is_all_the_updates_of_a_real_training(tmp_path, monkeypatch):
     config = experiments.find("batching-time").configs["quick"]
     config |= {"batches": [1, 8], "seq_len": 4, "least": 32, "hidden_size": 4, "repeats": 1}
-    metrics = timing.measure_batching(config, 0, tmp_path)
-    assert all(min(metrics[name]) > 0 for name in ("lstm-float32", "torch-lstm-bf16"))
+    train, done = timing.train, []
+    monkeypatch.setattr(timing, "train", lambda *given, **how: done.append((given, train(*given, **how))))
+    timing.measure_batching(config, 0, tmp_path)
+    assert [len(history.losses) for (_, _, recipe), history in done if recipe.batch == 8] == [1] * 8
+    assert [len(history.losses) for (_, _, recipe), history in done if recipe.batch == 1] == [8] * 8

@@ -27,7 +27,7 @@ class Experiment:
         title: what it measures, in a line.
         configs: the configuration for each profile.
         measure: maps (config, seed, folder for checkpoints) to metrics by name: numbers, lists or texts.
-        seeded: whether anything in it is random. Counting is not, and one run is all there is to know.
+        seeded: whether the result depends on the seed. Of counting and of batching it does not, and one run is enough.
     """
 
     name: str

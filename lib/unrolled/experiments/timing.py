@@ -60,7 +60,7 @@ def measure_batching(config: dict, seed: int, folder: Path) -> dict:
     """
     torch.manual_seed(seed)
     symbols, time_steps = config["symbols"], config["seq_len"]
-    model = {
+    models = {
         core: LanguageModel(symbols, core=core, hidden_size=config["hidden_size"]).to(settings.device())
         for core in config["cores"]
     }
@@ -70,7 +70,7 @@ def measure_batching(config: dict, seed: int, folder: Path) -> dict:
         updates = max(1, config["least"] // (batch * time_steps))
         recipe = Recipe(updates, batch=batch, seq_len=time_steps, schedule="constant", precision=precision)
         started = time.perf_counter()
-        train(model[core], tokens, recipe, progress=False)  # which waits for the device after every update
+        train(models[core], tokens, recipe, progress=False)  # which waits for the device after every update
         return 1e6 * (time.perf_counter() - started) / (updates * batch * time_steps)
 
     kinds = [(core, precision) for core in config["cores"] for precision in config["precisions"]]
