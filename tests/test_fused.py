@@ -60,6 +60,18 @@ def test_outputs_and_all_gradients_equal_those_of_the_plain_steps(kind, d, h, ba
         assert ours.shape == theirs.shape and (ours - theirs).abs().max() < 1e-10
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_sequences_of_many_steps_are_no_exception(kind):
+    """Their weights are written out anew."""
+    torch.manual_seed(0)
+    cell, inputs, state = case(kind, batch=16, time=11)
+    assert fused.transposed(cell.W_hh, cell.project(inputs.transpose(0, 1))).is_contiguous()
+    shapes = [(16, 11, 4)] + [(16, 4)] * len(parts(state))
+    weigh = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
+    for ours, theirs in zip(*(results(cell, inputs, state, way, weigh) for way in (False, True)), strict=True):
+        assert (ours - theirs).abs().max() < 1e-10
+
+
 @pytest.mark.parametrize(
     "function, blocks, further",
     [
