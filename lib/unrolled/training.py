@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_
 
 from unrolled import distributed
 from unrolled.batches import Streams
 from unrolled.cells import detach
 from unrolled.checkpoints import Checkpoints, History, Run
+from unrolled.cross_entropy import cross_entropy
 from unrolled.evaluation import evaluate
 from unrolled.interruption import Interruption
 from unrolled.models import NeuralModel

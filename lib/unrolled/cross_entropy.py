@@ -1,0 +1,60 @@
+"""The cost of a window while training; where there are many logits, its gradient is written over them."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+FEW = 2**20  # numbers: they stay in a processor's cache
+
+
+def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the mean of −ln p(target), nats per symbol (:eq:`eq-perplexity`).
+
+    Where the symbols are words, nothing in a training is as large as the logits, and PyTorch makes three more of their
+    size: ln p, and the gradients by ln p and by the logits. A CPU takes as long to get fresh memory as to compute what
+    goes there. So there the gradient takes the place of the logits, which must not be used any more. Few logits are
+    left to PyTorch's own function, and so are those on a GPU, which keeps its memory from one update to the next.
+
+    Args:
+        logits: (symbols, vocab_size).
+        targets: symbol numbers, (symbols,).
+    """
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))  # bfloat16 is too coarse for a sum over words
+    if logits.device.type != "cpu" or logits.numel() <= FEW:
+        return functional.cross_entropy(logits, targets)
+    return CrossEntropy.apply(logits.contiguous(), targets)
+
+
+class CrossEntropy(torch.autograd.Function):
+    """The cross-entropy of N symbols, with the gradient in the place of the logits a.
+
+        L = 1/N Σ (ln Σ exp(a) − a(target))
+
+    and back, with p = exp(a − ln Σ exp(a)):
+
+        ∂L/∂a = 1/N (p − 1 at the target)
+    """
+
+    @staticmethod
+    def forward(ctx, logits, targets):
+        """Map (N, vocab_size) and (N,) to L."""
+        log_sum = torch.cat([some.logsumexp(1, keepdim=True) for some in logits.split(rows(logits))])
+        ctx.save_for_backward(logits, log_sum, targets[:, None])
+        return (log_sum - logits.gather(1, targets[:, None])).mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_loss):
+        """Return the derivative by the logits."""
+        logits, log_sum, targets = ctx.saved_tensors
+        share = d_loss / len(targets)
+        for some, of_some in zip(logits.split(rows(logits)), log_sum.split(rows(logits)), strict=True):
+            some.sub_(of_some).exp_().mul_(share)
+        return logits.scatter_add_(1, targets, -share.expand_as(targets)), None
+
+
+def rows(logits: torch.Tensor) -> int:
+    """Return how many rows to take at once, so that they stay in the cache."""
+    return max(1, FEW // logits.shape[1])
