@@ -58,8 +58,7 @@ def measure(pair: Pair, pairs: int, seconds: float) -> Measured:
     while len(measured.ratios) <= pairs:
         ours, took = timed(pair.ours)
         peer, others = timed(pair.peer)
-        if ours is not None and not abs(ours - peer) <= pair.within:
-            raise ValueError(f"{pair.name}: ours says {ours}, the peer {peer}; they must agree within {pair.within}")
+        agree(pair, ours, peer)
         measured.ours.append(took)
         measured.ratios.append(took / others)
         if len(measured.ratios) >= FEWEST and time.perf_counter() - started > seconds:
@@ -67,6 +66,12 @@ def measure(pair: Pair, pairs: int, seconds: float) -> Measured:
     if len(measured.ratios) > FEWEST:
         del measured.ours[0], measured.ratios[0]
     return measured
+
+
+def agree(pair: Pair, ours: float | None, peer: float | None) -> None:
+    """Raise ValueError where the two answers are further apart than they may be."""
+    if ours is not None and not abs(ours - peer) <= pair.within:
+        raise ValueError(f"{pair.name}: ours says {ours}, the peer {peer}; they must agree within {pair.within}")
 
 
 def timed(run: Callable[[], float | None]) -> tuple[float | None, float]:

@@ -12,7 +12,10 @@ from collections.abc import Iterable
 import cells
 import counting
 import torch
+import training
 from pairs import WIDTH, Pair, heading, measure
+
+from unrolled import settings
 
 
 def table(title: str, rows: Iterable[Pair | str], pairs: int, seconds: float) -> None:
@@ -53,10 +56,23 @@ def time_ngrams(pairs: int, seconds: float, quick: bool) -> None:
     torch.set_num_threads(threads)
 
 
+def time_training(pairs: int, seconds: float, quick: bool) -> None:
+    """Print the tables of training: as the library does it, then rung by rung."""
+    torch.backends.cudnn.allow_tf32 = False  # on a GPU PyTorch's LSTM alone would round to 10 bits
+    tasks, threads = training.tasks(quick), torch.get_num_threads()
+    print(f"\nTraining, on {settings.device()}, with {threads} threads; {tasks[0].updates} updates a time")
+    table("ours ÷ PyTorch's example", training.rows(tasks), pairs, seconds)
+    for task in (tasks[0], tasks[-1]):
+        table(f"{task.name}, ÷ the example", training.ladder(task), pairs, seconds)
+
+
+SUBJECTS = {"cells": time_cells, "ngrams": time_ngrams, "training": time_training}
+
+
 def main() -> None:
     """Run the benchmarks and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=["cells", "ngrams"], help="one subject (default: all)")
+    parser.add_argument("--only", choices=SUBJECTS, help="one subject (default: all)")
     parser.add_argument("--pairs", type=int, default=60, help="alternating pairs a row, at most (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=5, help="until a row stops early (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="tiny corpora, nothing compiled: does everything run?")
@@ -64,10 +80,8 @@ def main() -> None:
     if chosen.pairs < 2:
         parser.error("--pairs must be 2 or more: quartiles are printed")
     print(f"torch {torch.__version__}, at most {chosen.pairs} alternating pairs; below 1 is faster than the peer")
-    if chosen.only != "ngrams":
-        time_cells(chosen.pairs, chosen.seconds, chosen.quick)
-    if chosen.only != "cells":
-        time_ngrams(chosen.pairs, chosen.seconds, chosen.quick)
+    for subject in [chosen.only] if chosen.only else SUBJECTS:
+        SUBJECTS[subject](chosen.pairs, chosen.seconds, chosen.quick)
 
 
 if __name__ == "__main__":

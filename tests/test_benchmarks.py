@@ -14,6 +14,9 @@ import counting
 import pairs
 import pytest
 import torch
+import training
+
+from unrolled.recipes import Recipe
 
 ROOT = Path(__file__).parents[1]
 RATIO = re.compile(r"  (\d+\.\d+)   \d+\.\d+ – \d+\.\d+ ")
@@ -52,6 +55,18 @@ def test_every_row_of_the_ngrams_has_a_ratio_and_its_memory():
         assert 0 < model < ours and 0 < other < theirs
 
 
+def test_every_row_of_training_has_a_ratio():
+    tables, printed = rows("--only", "training", "--quick")
+    assert "Training, on cpu, with 1 threads; 3 updates a time" in printed
+    for title, count in (
+        ("ours ÷ PyTorch's example", 4),
+        ("random words, 20 tied, ÷ the example", 5),
+        ("characters of stories, 20, ÷ the example", 5),
+    ):
+        assert len(tables[title]) == count
+        assert all(float(RATIO.search(row)[1]) > 0 for row in tables[title])
+
+
 @pytest.mark.parametrize("peer", [counting.against_dictionaries, counting.against_nltk, counting.against_kenlm])
 def test_the_models_compared_give_the_same_nats(peer):
     for row in peer(counting.growing([2_000, 5_000])):
@@ -68,6 +83,37 @@ def test_every_rung_of_the_ladder_does_what_torch_does(kind):
     for rung in cells.ladder(kind, compiled=False):
         if not isinstance(rung, str):
             assert rung.ours() == pytest.approx(rung.peer(), rel=1e-4)
+
+
+@pytest.mark.parametrize("core", ["lstm", "torch-lstm"])
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("wrong", [{"carry": False}, {"clip": 0.26}, {"learning_rate": 20.1}, {"optimizer": "adam"}])
+def test_what_is_trained_in_another_way_is_not_timed(wrong, place, core, monkeypatch):
+    task = training.tasks(quick=True)[place]
+    training.race("the same", task, core, training.by_library)
+    monkeypatch.setattr(training, "Recipe", lambda **told: Recipe(**(told | wrong)))
+    with pytest.raises(ValueError, match="another: ours says .*, the peer .*; they must agree within 0.0001"):
+        training.race("another", task, core, training.by_library)
+
+
+def test_what_is_timed_is_trained_with_dropout_and_always_from_the_same_weights():
+    words, _ = training.tasks(quick=True)
+    assert words.dropout > 0
+    pair = training.race("twice", words, "torch-lstm", training.by_library)
+    for side in (pair.ours, pair.peer):
+        torch.manual_seed(1)
+        first, second = side(), side()
+        torch.manual_seed(1)
+        assert side() == first != second  # other numbers were dropped, and nothing else was different
+
+
+def test_without_wikitext_the_words_are_random_numbers(tmp_path, monkeypatch):
+    monkeypatch.delenv("UNROLLED_MIRROR", raising=False)
+    monkeypatch.setenv("UNROLLED_CACHE", str(tmp_path))
+    monkeypatch.setattr(training, "wikitext", training.wikitext.__wrapped__)
+    task = training.words(200, 0.2, 20, 35, 3)
+    assert task.name == "random words, 200 tied" and not list(tmp_path.iterdir())
+    assert 33_000 < task.tokens.max() < training.WORDS == task.sizes["vocab_size"]
 
 
 def test_a_compiler_that_fails_is_left_out_in_words(monkeypatch):
