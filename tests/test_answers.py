@@ -58,3 +58,7 @@ def test_a_value_is_taken_at_symbols_by_name():
     assert answers.at(h * d + w, h=2, d=3, w=4) == 10
     assert answers.at("h*d", h=2, d=3) == 6
     assert answers.at(sp.Sum(k, (k, 1, n)), n=4) == 10
+
+
+def test_a_whole_value_is_an_integer_even_from_decimals():
+    assert answers.at(0.5 * h * (h + 1), h=3) == 6 and answers.at(0.5 * h, h=3) != 1

@@ -48,6 +48,10 @@ def same(answer: Answer, right: Answer, points: int = 5) -> bool:
 
 
 def at(answer: Answer, **values: float) -> sp.Expr:
-    """Return the value of an answer where its symbols, matched by name, have these values."""
+    """Return the value of an answer where its symbols, matched by name, have these values.
+
+    A whole number comes back as an integer, since SymPy's 6.0 does not equal 6.
+    """
     answer = sp.sympify(answer)
-    return answer.subs({symbol: values[symbol.name] for symbol in answer.free_symbols if symbol.name in values}).doit()
+    value = answer.subs({symbol: values[symbol.name] for symbol in answer.free_symbols if symbol.name in values}).doit()
+    return sp.Integer(int(value)) if value.is_Float and float(value).is_integer() else value
