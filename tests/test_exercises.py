@@ -171,6 +171,12 @@ def notebook(request):
     return SOLUTIONS[request.param]
 
 
+def test_no_letter_is_the_right_reason_most_of_the_time():
+    sources = [cell.source for _, one in CASES.values() for cell in one.cells if role(cell, "solution")]
+    right = re.findall(r'^reason = "(\w)"', "\n".join(sources), re.MULTILINE)
+    assert len(right) > 10 and max(map(right.count, right)) <= len(right) / 2, right
+
+
 def test_there_are_exercises():
     assert SOLUTIONS and set(SOLUTIONS) <= {path.stem for path in ROOT.glob("chapters/*.ipynb")}
 
