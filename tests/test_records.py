@@ -56,6 +56,25 @@ def test_a_run_goes_on_after_the_seeds_it_has(coin, tmp_path):
     assert coin == [0, 1, 2, 3]
 
 
+def test_nobody_knows_how_long_a_seed_took_that_was_stopped(monkeypatch, tmp_path):
+    def measure(config, seed, folder):
+        if not folder.exists():
+            folder.mkdir()
+            if seed == 1:
+                raise KeyboardInterrupt
+        return {"heads": seed}
+
+    monkeypatch.setitem(experiments.EXPERIMENTS, "coin", Experiment("coin", "", {"quick": {}}, measure))
+    monkeypatch.setenv("UNROLLED_PROFILE", "quick")
+    with pytest.raises(KeyboardInterrupt):
+        experiments.run("coin", seeds=2, folder=tmp_path)
+    record = experiments.run("coin", seeds=2, folder=tmp_path)
+    assert record.seconds[0] >= 0 and record.seconds[1] is None
+    assert "2 seeds, several runs on" in record.provenance()
+    assert "1 seed, 90 s on" in dataclasses.replace(record, seeds=[0], seconds=[90.0]).provenance()
+    assert "2 seeds, 3 min on" in dataclasses.replace(record, seconds=[90.0, 90.0]).provenance()
+
+
 def test_another_text_is_measured_again(coin, tmp_path, monkeypatch):
     experiments.EXPERIMENTS["coin"].configs["quick"]["corpus"] = "made up"
     for text in ("heads", "tails", "heads"):

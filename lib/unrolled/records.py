@@ -46,7 +46,7 @@ class Record:
         data_hash: the digest of the text it was given; empty where it uses none.
         seeds: the seeds it ran with.
         metrics: one entry a seed: each metric's name and its value, a number or a list of numbers.
-        seconds: the wall time of each seed.
+        seconds: the wall time of each seed; None where it was stopped and went on, since nobody timed the first part.
         circumstances: for each seed what `circumstances` said when it began.
     """
 
@@ -57,7 +57,7 @@ class Record:
     data_hash: str
     seeds: list[int]
     metrics: list[dict]
-    seconds: list[float]
+    seconds: list[float | None]
     circumstances: list[dict[str, str]]
 
     def __getitem__(self, metric: str) -> np.ndarray:
@@ -84,8 +84,12 @@ class Record:
         def all_of(what: str) -> str:
             return " and ".join(dict.fromkeys(one[what] for one in self.circumstances))
 
-        seconds = sum(self.seconds)
-        taken = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+        if None in self.seconds:
+            taken = "several runs"
+        elif sum(self.seconds) < 100:
+            taken = f"{sum(self.seconds):.0f} s"
+        else:
+            taken = f"{sum(self.seconds) / 60:.0f} min"
         return (
             f"{self.name} ({self.profile}), {len(self.seeds)} seed{'s' * (len(self.seeds) > 1)}, "
             f"{taken} on {all_of('hardware')}, {all_of('date')}\n"

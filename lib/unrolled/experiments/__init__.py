@@ -142,11 +142,14 @@ def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:
 
 
 def _measured(experiment: Experiment, config: dict, seed: int, folder: Path) -> dict:
-    """Measure one seed; return its metrics, the seconds it took, and the circumstances when it began."""
-    circumstances = records.circumstances(settings.device())
-    started = time.perf_counter()
-    metrics = experiment.measure(config, seed, folder / f"seed-{seed}")
-    seconds = round(time.perf_counter() - started, 1)
+    """Measure one seed; return its metrics, the seconds it took, and the circumstances when it began.
+
+    The seconds are None where a run before this one has left something to go on from.
+    """
+    circumstances, place = records.circumstances(settings.device()), folder / f"seed-{seed}"
+    resumed, started = distributed.first(place.exists), time.perf_counter()
+    metrics = experiment.measure(config, seed, place)
+    seconds = None if resumed else round(time.perf_counter() - started, 1)
     return {"metrics": metrics, "seconds": seconds, "circumstances": circumstances}
 
 

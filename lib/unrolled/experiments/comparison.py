@@ -163,7 +163,7 @@ _SIZE = {
     "characters": 10_000_000,
     "symbols_per_update": 2048,
     "updates": 4000,
-    "passes": 20,
+    "passes": 200,
     "seq_len": 64,
     "carry": True,
     "validations": 20,
