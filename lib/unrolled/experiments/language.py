@@ -159,7 +159,8 @@ _SHAKESPEARE = {
     "corpus": "tiny-shakespeare",
     "updates": 3600,  # eleven times through the text
     "models": {
-        **{core: recurrent(core, 512, 3e-3, embedding_size=64, dropout=0.4) for core in ("gru", "lstm")},
+        "gru": recurrent("gru", 512, 3e-3, embedding_size=64, dropout=0.4),
+        "lstm": recurrent("lstm", 512, 1e-2, embedding_size=64, dropout=0.4),
         # As many updates as take as long as the LSTM's.
         "transformer": attending(128, 4, (8, 128), {"learning_rate": 2e-3, "updates": 10_400}),
     },
@@ -182,14 +183,18 @@ _TINYSTORIES = {
     "updates": 3200,
     "models": {
         "rnn": recurrent("rnn", 512, 2e-3, embedding_size=64, dropout=0.2),
-        **{core: recurrent(core, 512, 3e-3, embedding_size=64, dropout=0.3) for core in ("gru", "lstm")},
+        "gru": recurrent("gru", 512, 3e-3, embedding_size=64, dropout=0.3),
+        "lstm": recurrent("lstm", 512, 1e-2, embedding_size=64, dropout=0.3),
     },
 }
 _FAIRY = {
     "corpus": "fairy-books",
     "updates": 3000,  # not twice through the text, where dropout has little to prevent
     "validations": 4,
-    "models": {core: recurrent(core, 512, 3e-3, embedding_size=64) for core in ("gru", "lstm")},
+    "models": {
+        "gru": recurrent("gru", 512, 3e-3, embedding_size=64),
+        "lstm": recurrent("lstm", 512, 1e-2, embedding_size=64),
+    },
 }
 
 
@@ -199,7 +204,8 @@ def _larger(config: dict) -> dict:
         label: told
         | {
             "options": told["options"]
-            | {"core": f"torch-{told['options']['core']}", "hidden_size": 1024, "num_layers": 2, "dropout": 0.5}
+            | {"core": f"torch-{told['options']['core']}", "hidden_size": 1024, "num_layers": 2, "dropout": 0.5},
+            "recipe": {"learning_rate": 2e-3},
         }
         for label, told in config["models"].items()
     }
