@@ -1,5 +1,7 @@
 """The commands and the tools behind them: each error in one clear line, nothing stale, nothing left behind."""
 
+import base64
+import io
 import json
 import re
 import shutil
@@ -10,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from PIL import Image, ImageChops
 
 import address
 import book
@@ -173,6 +176,17 @@ def test_the_kernel_is_told_its_switches_and_where_figures_go(tmp_path):
     path = notebook(tmp_path, "import os; print(os.environ['UNROLLED_FIGURES'], os.environ['UNROLLED_SEED'])")
     done = execute.execute(path, tmp_path, UNROLLED_SEED="4")
     assert done.cells[0].outputs[0].text == f"{tmp_path} 4\n"
+
+
+def test_a_picture_has_few_colours_and_looks_the_same(tmp_path):
+    path = notebook(
+        tmp_path,
+        "from PIL import Image\nimage = Image.radial_gradient('L')\nImage.merge('RGB', [image, image, image])",
+    )
+    picture = execute.execute(path, tmp_path).cells[0].outputs[0].data["image/png"]
+    shown, drawn = Image.open(io.BytesIO(base64.b64decode(picture))), Image.radial_gradient("L")
+    assert shown.mode == "P" and shown.size == drawn.size
+    assert ImageChops.difference(shown.convert("L"), drawn).getextrema()[1] <= 2
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Execute notebooks: the one way in which every tool of the book runs a chapter."""
 
+import base64
 import hashlib
+import io
 import os
 import re
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -89,6 +92,16 @@ def execute(path: Path, figures: Path, timeout: int = 300, tell=None, **switches
         raise ChapterError(_report(path, notebook, at, "the kernel died (out of memory?)")) from None
     except CellControlSignal as error:
         raise ChapterError(_report(path, notebook, at, str(error))) from None
+    return lighten(notebook)
+
+
+def lighten(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Leave each picture the 256 colours that it needs most: it looks the same, and takes a third of the bytes."""
+    for output in (one for cell in notebook.cells for one in cell.get("outputs", [])):
+        if picture := output.get("data", {}).get("image/png"):
+            flat = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB").quantize(dither=Image.Dither.NONE)
+            flat.save(light := io.BytesIO(), "png", optimize=True)
+            output.data["image/png"] = base64.b64encode(light.getvalue()).decode()
     return notebook
 
 
