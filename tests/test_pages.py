@@ -23,6 +23,8 @@ NOTEBOOKS = [name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()]
 CHAPTERS = [name for name in NOTEBOOKS if name.startswith("chapters/")]
 SCREENS = {"desktop": (1280, 900), "phone": (390, 844)}
 WIDGETS_READY = 20_000  # milliseconds
+CUT = """[...document.querySelectorAll("article pre")]
+    .filter(block => block.scrollWidth > block.clientWidth).map(block => block.innerText)"""
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +113,9 @@ def test_a_page_loads_fits_and_is_photographed(visit, name, screen, theme):
     ]
     assert (sum(ground) > 600) == (theme == "light"), ground
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, "wider than the screen"
+    if screen == "desktop":
+        cut = page.evaluate(CUT)
+        assert not cut, f"code or output that must be scrolled: {cut}"
     if name in CHAPTERS and holds_widget(name):
         page.wait_for_selector(".unrolled-explorer img.widget-image", timeout=WIDGETS_READY)
     shots = ROOT / "_build" / "screenshots"
