@@ -227,6 +227,20 @@ def test_equally_many_weights_are_compared():
     assert len(models) == 5 and min(weights) > 300_000 and max(weights) < 350_000
 
 
+def test_every_cell_is_trained_at_every_rate(tmp_path, watched):
+    config = small("learning-rates", rates=[1e-3, 0.5])
+    metrics = comparison.measure_rates(config, 0, tmp_path)
+    assert set(metrics) == {"rates", "rnn-nats", "gru-nats", "lstm-nats"} and metrics["rates"] == [1e-3, 0.5]
+    assert {label: recipe.learning_rate for label, recipe in watched.recipes.items()} == {
+        f"{cell}-{rate:g}": rate for cell in ("rnn", "gru", "lstm") for rate in (1e-3, 0.5)
+    }
+    held_out = base.encoded(config).held_out
+    for cell in ("rnn", "gru", "lstm"):
+        for at, rate in enumerate(("0.001", "0.5")):
+            model, _ = saved.load(tmp_path / f"{cell}-{rate}.model")
+            assert metrics[f"{cell}-nats"][at] == pytest.approx(evaluate(model, held_out).nats_per_symbol)
+
+
 def test_sizes_of_text_are_read_and_scored_apart(tmp_path, watched):
     config = small("corpus-size", sizes=[1000, 4000], orders=[2, 3], watched=500, scored=700, passes=1, patience=0)
     config |= {"updates": 40}

@@ -1,4 +1,4 @@
-"""The experiments of chapter 7 that compare: every kind of model on one text, and two kinds on more and more text."""
+"""The experiments of chapter 7 that compare: kinds of model on one text, learning rates, and amounts of text."""
 
 from __future__ import annotations
 
@@ -94,6 +94,22 @@ def measure_stories(config: dict, seed: int, folder: Path) -> dict:
     return metrics | kept(folder / "ngrams.json", count) | measure_each(config, seed, folder, look)
 
 
+def measure_rates(config: dict, seed: int, folder: Path) -> dict:
+    """Train each of the ``models`` at each of the ``rates``.
+
+    Returns:
+        ``rates``, and ``LABEL-nats`` of each model on the held-out text, a number for each rate.
+    """
+    rates, models = config["rates"], config["models"]
+    each = {
+        f"{label}-{rate:g}": told | {"recipe": told["recipe"] | {"learning_rate": rate}}
+        for label, told in models.items()
+        for rate in rates
+    }
+    found = measure_each(config | {"models": each}, seed, folder)
+    return {"rates": rates} | {f"{label}-nats": [found[f"{label}-{rate:g}-nats"] for rate in rates] for label in models}
+
+
 def measure_corpus_size(config: dict, seed: int, folder: Path) -> dict:
     """Estimate n-grams and train neural models from more and more of a text, and score all on the same held-out part.
 
@@ -158,6 +174,23 @@ def _window(size: int, hidden_size: int, learning_rate: float) -> dict:
     return {"kind": "FixedWindowLM", "options": options, "recipe": {"learning_rate": learning_rate}}
 
 
+_COMPARED = {  # each has 310,000 to 350,000 weights
+    "window": _window(16, 256, 3e-3),
+    "rnn": recurrent("rnn", 520, 3e-3),
+    "gru": recurrent("gru", 296, 3e-3),
+    "lstm": recurrent("lstm", 256, 1e-2),
+    "transformer": attending(88, 3, (2, 256), {"learning_rate": 2e-3, "updates": 16_000}),
+}
+_RATES = {
+    "corpus": "stories",
+    "characters": 2_000_000,
+    "symbols_per_update": 2048,
+    "updates": 1000,
+    "seq_len": 64,
+    "carry": True,
+    "rates": [1e-3, 3e-3, 1e-2, 3e-2],
+    "models": {cell: _COMPARED[cell] for cell in ("rnn", "gru", "lstm")},
+}
 _SIZE = {
     "corpus": "stories",
     "characters": 10_000_000,
@@ -179,16 +212,7 @@ EXPERIMENTS = (
         "stories-chars",
         "Stories: n-grams, window network, RNN, GRU, LSTM and transformer of equally many weights; where each fails",
         {
-            "quick": _CHARS
-            | {
-                "models": {  # each has 310,000 to 350,000 weights
-                    "window": _window(16, 256, 3e-3),
-                    "rnn": recurrent("rnn", 520, 3e-3),
-                    "gru": recurrent("gru", 296, 3e-3),
-                    "lstm": recurrent("lstm", 256, 1e-2),
-                    "transformer": attending(88, 3, (2, 256), {"learning_rate": 2e-3, "updates": 16_000}),
-                }
-            },
+            "quick": _CHARS | {"models": _COMPARED},
             "full": _CHARS
             | {
                 "characters": 20_000_000,
@@ -204,6 +228,12 @@ EXPERIMENTS = (
             },
         },
         measure_stories,
+    ),
+    Experiment(
+        "learning-rates",
+        "Stories: RNN, GRU and LSTM of equally many weights, each at four learning rates",
+        {"quick": _RATES, "full": _RATES | {"characters": 20_000_000, "updates": 6000}},
+        measure_rates,
     ),
     Experiment(
         "corpus-size",
