@@ -200,11 +200,13 @@ def test_a_heatmap_is_white_at_zero_and_names_every_character():
     assert fig.axes[1].get_ylabel() == "z"
 
 
-def test_a_heatmap_of_nothing_above_zero_has_half_the_colours():
-    image = plots.heatmap(np.array([[-2.0, 0.0, np.nan]]), xlabel="x", ylabel="y", label="z").axes[0].images[0]
-    assert image.get_clim() == (-2.0, 0.0)
-    darkest, red, green, blue = image.to_rgba(-2.0), *image.to_rgba(0.0)[:3]
-    assert min(red, green, blue) > 0.95 and darkest[2] > 2 * darkest[0]
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_heatmap_of_one_sign_has_half_the_colours(sign):
+    matrix = sign * np.array([[2.0, 0.0, np.nan]])
+    image = plots.heatmap(matrix, xlabel="x", ylabel="y", label="z").axes[0].images[0]
+    assert sorted(image.get_clim()) == sorted([2.0 * sign, 0.0])
+    red, _, blue, _ = image.to_rgba(2.0 * sign)
+    assert np.sign(red - blue) == sign and image.to_rgba(0.0)[:3] == pytest.approx((1.0, 1.0, 1.0), abs=0.06)
     nothing = plots.heatmap(np.zeros((2, 2)), xlabel="x", ylabel="y", label="z").axes[0].images[0]
     assert nothing.get_clim() == (-1.0, 1.0)
 

@@ -234,8 +234,11 @@ def heatmap(
     size = (max(7.0, 1.7 + 0.115 * width * (columns is not None)), min(6.0, max(2.4, 1.1 + 0.16 * height)))
     fig, ax = plt.subplots(figsize=size)
     limit = np.nanmax(np.abs(matrix)) or 1.0
-    if np.nanmax(matrix) <= 0 and np.nanmin(matrix) < 0:  # nothing above zero: one half of the colours is enough
+    least, most = np.nanmin(matrix), np.nanmax(matrix)
+    if least < 0 >= most:  # nothing above zero: one half of the colours is enough
         colours = {"cmap": "Blues_r", "vmin": -limit, "vmax": 0.0}
+    elif least >= 0 < most:
+        colours = {"cmap": "Reds", "vmin": 0.0, "vmax": limit}
     else:
         colours = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
     image = ax.imshow(matrix, **colours, aspect="auto", interpolation="none")
