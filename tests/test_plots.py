@@ -250,6 +250,15 @@ def test_a_scatter_names_some_of_its_points():
         plots.scatter({}, named=[], xlabel="x", ylabel="y")
 
 
+def test_names_in_a_scatter_move_apart():
+    points = {"cold": (0.69, 0.007), "greedy": (0.57, 0.0), "hot": (1.9, 0.27)}
+    fig = plots.scatter(points, named=points, xlabel="x", ylabel="y")
+    fig.draw_without_rendering()
+    cold, greedy, hot = fig.axes[0].texts
+    assert not cold.get_window_extent().overlaps(greedy.get_window_extent())
+    assert cold.xyann[1] > 0 > greedy.xyann[1] and hot.xyann == (6, 0)
+
+
 def test_dots_can_lie_on_a_logarithmic_axis():
     fig = plots.dots({"a": 1.0, "b": 1000.0}, xlabel="perplexity", xlog=True)
     assert fig.axes[0].get_xscale() == "log"

@@ -10,6 +10,7 @@ import io
 import os
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import matplotlib
@@ -335,13 +336,18 @@ def scatter(
     fig, ax = plt.subplots(figsize=(7.0, 4.2))
     x, y = np.array(list(points.values()), dtype=float).T
     ax.plot(x, y, ".", color=PALETTE[0], alpha=0.35, markersize=6)
-    colour = ink(PALETTE[1])
+    colour, written = ink(PALETTE[1]), []
     for name in named:
         ax.plot(*points[name], MARKERS[1], color=colour, markersize=5)
         place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        ax.annotate(name, points[name], color=colour, fontsize=STYLE["legend.fontsize"], **place)
+        written.append(ax.annotate(name, points[name], color=colour, fontsize=STYLE["legend.fontsize"], **place))
     if log:
         scale(ax, np.zeros(0), xlog=True, ylog=True)
     ax.margins(x=0.08)
     ax.set(xlabel=xlabel, ylabel=ylabel)
+    fig.draw_without_rendering()
+    for pair in combinations(written, 2):
+        lower, upper = sorted(pair, key=lambda one: one.xy[1])
+        if lower.get_window_extent().overlaps(upper.get_window_extent()):
+            lower.xyann, upper.xyann = (6, -5), (6, 5)
     return fig
