@@ -37,7 +37,7 @@ def measure(config: dict, seed: int, folder: Path) -> dict:
     """Train an LSTM of two layers with dropout, keeping it every 20 updates; return every loss."""
 
     def make(vocab_size: int) -> LanguageModel:
-        return LanguageModel(vocab_size, hidden_size=64, core="torch-lstm", num_layers=2, cell_options={"dropout": 0.2})
+        return LanguageModel(vocab_size, hidden_size=64, core="torch-lstm", num_layers=2, dropout=0.2)
 
     _, _, history = base.trained(make, config, seed, folder / "lstm.pt")
     return {"loss": history.losses[-1], "losses": history.losses, "validation": history.validation}
