@@ -210,6 +210,11 @@ def test_validating_every_minus_one_updates_is_refused():
         train(model(), TOKENS, RECIPE, validation=TOKENS, validate_every=-1, progress=False)
 
 
+def test_a_validation_too_short_to_be_scored_is_refused_before_any_work_is_done():
+    with pytest.raises(ValueError, match="the length of validation is 1; it must be 2 or more to be scored"):
+        train(model(), TOKENS, RECIPE, validation=TOKENS[:1], validate_every=40, watch=pytest.fail, progress=False)
+
+
 def test_the_validation_is_scored_as_the_model_is_trained():
     for carry in (True, False):
         trained = model()
