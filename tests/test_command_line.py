@@ -172,6 +172,26 @@ def test_fresh_begins_again_and_resume_never_begins(tiny, capsys):
     assert aside == {"-1": "0", "-2": "1"} and len(list(runs.glob("aside/*/seed-0/*.model"))) == 4
 
 
+def test_two_runs_never_share_a_place(tiny, monkeypatch, capsys):
+    codes, train = [], base.train
+
+    def meanwhile(*given, **told):
+        with monkeypatch.context() as usual:
+            usual.setattr(base, "train", train)
+            for way in ([], ["--fresh"], ["--resume"], ["--profile", "full"]):
+                codes.append(main(["run", *tiny, "--seeds", "1", *way]))
+        monkeypatch.setattr(base, "train", train)
+        return train(*given, **told)
+
+    monkeypatch.setattr(base, "train", meanwhile)
+    assert main(["run", *tiny, "--seeds", "1"]) == 0
+    assert codes == [1, 1, 1, 0]
+    assert capsys.readouterr().err.count("another run is at work in") == 3
+    assert len(list(Path(tiny[2]).iterdir())) == 2  # nothing was moved aside
+    monkeypatch.setenv("UNROLLED_PROFILE", "quick")
+    assert main(["run", *tiny, "--seeds", "1", "--fresh"]) == 0  # it is over
+
+
 @pytest.mark.parametrize(
     "wrong, said",
     [
@@ -237,6 +257,17 @@ def test_words_are_written_as_words(tmp_path):
     assert words["the"] == vocabulary["the"] and words["dog"] == words.unknown
     tokens = vocabulary.encode(["the", "cat"])[None]
     assert torch.equal(again(tokens)[0], model(tokens)[0])
+
+
+def test_a_model_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
+    def cut_off(_, file):
+        Path(file).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(saved.torch, "save", cut_off)
+    with pytest.raises(OSError, match="No space left"):
+        saved.save(tmp_path / "a.model", LanguageModel(3, hidden_size=4), Vocabulary("abc"))
+    assert not (tmp_path / "a.model").exists()
 
 
 @pytest.mark.parametrize("kind", saved.KINDS.values())
