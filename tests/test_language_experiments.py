@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from unrolled import experiments, losses, saved, stories
+from unrolled import decoding, experiments, losses, saved, stories
 from unrolled.counts import Counts
 from unrolled.evaluation import evaluate, token_nats
 from unrolled.experiments import base, comparison, language, writing
@@ -41,13 +41,15 @@ class Watched:
     """A function that trains, and what it was told."""
 
     def __init__(self, train):
-        self.train, self.recipes, self.models, self.read = train, {}, {}, {}
+        self.train, self.recipes, self.models, self.read, self.losses = train, {}, {}, {}, {}
 
     def __call__(self, model, tokens, recipe, *, checkpoint, **how):
         label = checkpoint.stem
         self.recipes[label], self.models[label], self.read[label] = recipe, model, tokens
         self.how = how
-        return self.train(model, tokens, recipe, checkpoint=checkpoint, **how)
+        history = self.train(model, tokens, recipe, checkpoint=checkpoint, **how)
+        self.losses[label] = history.losses
+        return history
 
 
 @pytest.fixture
@@ -139,7 +141,10 @@ def test_each_model_is_scored_under_its_name_and_a_killed_run_goes_on(tmp_path, 
         assert metrics[f"{label}-nats"] == pytest.approx(evaluate(model, text.held_out).nats_per_symbol)
         assert metrics[f"{label}-updates"] == [1, 2, 3] and len(metrics[f"{label}-curve"]) == 3
         assert metrics[f"{label}-bytes"] == 4 * metrics[f"{label}-parameters"]
-        assert len(metrics[f"{label}-sample"]) == 401 and vocabulary.symbols == text.vocabulary.symbols
+        assert metrics[f"{label}-training-nats"] == watched.losses[label][-1]  # the last tenth of three
+        told = {"prompt": "\n", "length": 400, "temperature": 0.8, "seed": 1}
+        assert metrics[f"{label}-sample"] == decoding.sample(model, vocabulary, **told)
+        assert vocabulary.symbols == text.vocabulary.symbols
         assert 0 < metrics[f"{label}-seconds"] < 60
     assert watched.recipes["transformer"] == Recipe(updates=3, batch=4, seq_len=16, learning_rate=2e-3, carry=False)
     assert watched.recipes["lstm"].carry and watched.models["lstm"].dropout.rate == 0.4
@@ -244,8 +249,8 @@ def test_every_cell_is_trained_at_every_rate(tmp_path, watched):
 def test_sizes_of_text_are_read_and_scored_apart(tmp_path, watched):
     config = small("corpus-size", sizes=[1000, 4000], orders=[2, 3], watched=500, scored=700, passes=1, patience=0)
     config |= {"updates": 40}
-    metrics = comparison.measure_corpus_size(config, 0, tmp_path)
-    text = base.encoded(config)
+    metrics = comparison.measure_corpus_size(config, 1, tmp_path)
+    text = base.encoded(config, 1)  # every seed has stories of its own
     scored = text.held_out[500:1200]
     assert {len(tokens) for tokens in watched.read.values()} == {1000, 4000}
     assert torch.equal(watched.read["gru-4000"], text.training[:4000])
@@ -280,15 +285,20 @@ def test_growth_is_by_distance():
     assert writing.growth(values, [0, 1, 3, 4]) == [2, 3, 4]
 
 
-def test_exposure_is_measured_on_each_model_and_a_killed_run_goes_on(tmp_path, watched):
+def test_exposure_is_measured_on_each_model_and_a_killed_run_goes_on(tmp_path, watched, monkeypatch):
+    heard, judge = [], writing.Judge
+    monkeypatch.setattr(writing, "Judge", lambda text, *told: heard.append(text) or judge(text, *told))
     config = small("exposure-bias", own=800, rows=4, texts=3, prompt=10, edges=[0, 20, 60], judge=20_000, order=3)
     config |= {"tuning": {"updates": 2, "learning_rate": 1e-3}}
-    metrics = writing.measure_exposure(config, 0, tmp_path)
+    metrics = writing.measure_exposure(config, 1, tmp_path)
+    assert heard == [stories.corpus(20_000, seed=1).text]  # other stories than the models'
     assert list(watched.recipes) == ["teacher", "scheduled", "sparing", "real", "own"]
     assert type(watched.models["scheduled"]).__name__ == "ScheduledSampling"
     assert watched.models["scheduled"].calls == 3 and watched.recipes["own"].updates == 2
     text = base.encoded(config)
-    assert torch.equal(watched.read["real"], text.training) and len(watched.read["own"]) == 800
+    starts = torch.full((4, 1), text.vocabulary["\n"])
+    own = decoding.generate(saved.load(tmp_path / "teacher.model")[0], starts, length=200, seed=1 * 4)
+    assert torch.equal(watched.read["real"], text.training) and torch.equal(watched.read["own"], torch.cat(own))
     for label in ("teacher", "scheduled", "sparing", "real", "own"):
         model, _ = saved.load(tmp_path / f"{label}.model")
         assert metrics[f"{label}-nats"] == pytest.approx(evaluate(model, text.held_out).nats_per_symbol)
@@ -298,7 +308,7 @@ def test_exposure_is_measured_on_each_model_and_a_killed_run_goes_on(tmp_path, w
     for name in ("own.json", "text.json"):
         (tmp_path / name).unlink()
     watched.recipes.clear()
-    assert writing.measure_exposure(config, 0, tmp_path) == metrics and list(watched.recipes) == ["own"]
+    assert writing.measure_exposure(config, 1, tmp_path) == metrics and list(watched.recipes) == ["own"]
 
 
 def test_tuning_begins_with_the_teachers_weights(tmp_path, monkeypatch):
@@ -336,6 +346,7 @@ def test_every_way_to_decode_is_measured(tmp_path, monkeypatch):
         {"top_k": 10},
         {"top_p": 0.9},
     ]
+    assert {how["seed"] for how in asked} == {2 * 3}  # each row of each seed draws numbers of its own
     text = base.encoded(config)
     assert set(metrics["text-sample"]) <= set(text.vocabulary.symbols) and len(metrics["beam-sample"]) == 70
     for label in ("text", *config["ways"]):
