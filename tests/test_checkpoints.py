@@ -336,6 +336,16 @@ def test_a_run_from_before_texts_and_models_were_noted_goes_on(tmp_path):
     assert torch.equal(weights(resumed), weights(whole))
 
 
+def test_a_run_from_a_gpu_goes_on_without_one(tmp_path):
+    checkpoint, whole = tmp_path / "run.pt", model()
+    train(whole, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    content = torch.load(checkpoint, weights_only=True)
+    torch.save(content | {"cuda-random": torch.zeros(16, dtype=torch.uint8)}, checkpoint)
+    resumed = model(seed=99)
+    train(resumed, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    assert torch.equal(weights(resumed), weights(whole))
+
+
 def test_weights_that_are_trained_no_more_are_another_model(tmp_path):
     train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
     frozen = model()

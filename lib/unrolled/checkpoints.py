@@ -218,7 +218,7 @@ def restore(path: Path, run: Run) -> None:
     if content["state"] is not None:
         run.state = select(content["state"], distributed.share(run.recipe.batch))
     torch.set_rng_state(_own(content["random"], torch.get_rng_state()))
-    if content.get("cuda-random") is not None:
+    if content.get("cuda-random") is not None and run.model.device.type == "cuda":
         now = torch.cuda.get_rng_state(run.model.device)
         torch.cuda.set_rng_state(_own(content["cuda-random"], now), run.model.device)
 
