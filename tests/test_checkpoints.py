@@ -298,6 +298,12 @@ def test_what_the_tool_kills_can_be_trained(tmp_path):
     assert (tmp_path / "lstm.model").exists()
 
 
+def test_the_tool_does_not_wait_for_a_run_that_has_failed(tmp_path):
+    failed = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    with pytest.raises(SystemExit, match="the run ended with code 3 before its training began"):
+        kills.await_training(failed, tmp_path)
+
+
 def test_a_damaged_checkpoint_says_so(tmp_path):
     checkpoint = tmp_path / "run.pt"
     train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)

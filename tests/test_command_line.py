@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from unrolled import experiments, saved, settings
+from unrolled import decoding, experiments, saved, settings
 from unrolled.__main__ import main, parser
 from unrolled.evaluation import evaluate
 from unrolled.experiments import Experiment, base
@@ -135,6 +135,14 @@ def test_out_of_memory_says_what_to_lower_and_leaves_the_checkpoint(tiny, monkey
         assert main(["run", *tiny, "--seeds", "1"]) == 1
     err = capsys.readouterr().err
     assert "out of memory" in err and "--profile" not in err
+    assert main(["run", *tiny, "--seeds", "1"]) == 0
+
+    def lacking(*_, **__):
+        raise error
+
+    monkeypatch.setattr(decoding, "sample", lacking)
+    assert main(["sample", *tiny]) == 1
+    assert capsys.readouterr().err.endswith("unrolled: out of memory; close other programs\n")
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
