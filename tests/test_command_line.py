@@ -4,12 +4,13 @@ import itertools
 import re
 import shlex
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 
-from unrolled import decoding, experiments, saved, settings
+from unrolled import decoding, distributed, experiments, saved, settings
 from unrolled.__main__ import main, parser
 from unrolled.evaluation import evaluate
 from unrolled.experiments import Experiment, base
@@ -164,6 +165,18 @@ def test_a_stopped_run_says_how_to_go_on_and_does(tiny, monkeypatch, capsys, num
     assert torch.load(kept, weights_only=True)["done"] == 15
     assert main(again.split()) == 0
     assert results(capsys.readouterr().out) == whole
+
+
+def test_several_processes_are_told_to_go_on_together(tiny, monkeypatch, capsys):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(distributed, "launched", lambda: True)
+    monkeypatch.setattr(distributed, "together", lambda device: nullcontext())
+    monkeypatch.setattr(experiments, "run", stopped)
+    assert main(["run", *tiny, "--fresh"]) == 130
+    again = f"go on with: torchrun … -m unrolled run tiny --folder {tiny[2]} --resume"
+    assert capsys.readouterr().err == f"\nunrolled: stopped; {again}\n"
 
 
 def test_fresh_begins_again_and_resume_never_begins(tiny, capsys):

@@ -69,6 +69,8 @@ def test_every_configuration_can_be_trained(name, profile):
         assert recipe.batch * recipe.seq_len == whole["symbols_per_update"]
         if told["kind"] == "TransformerLM":
             assert recipe.seq_len == told["options"]["context"] and not recipe.carry
+        if told["kind"] == "ScheduledSampling":
+            assert told["options"]["ramp"] == recipe.updates  # the text is trusted least at the end, not before
         with torch.device("meta"):
             language.model_of(100, told)
 
@@ -224,6 +226,12 @@ def test_the_lag_of_a_transformer_is_by_its_inputs():
     torch.nn.functional.cross_entropy(logits, tokens[:, -1], reduction="sum").backward()
     norms = inputs.grad.norm(dim=-1).flip(1)
     assert comparison.lag(model, tokens) == pytest.approx((norms / norms[:, :1]).median(0).values.tolist(), rel=1e-4)
+
+
+def test_weights_that_are_not_trained_are_not_counted():
+    told = language.recurrent("lstm", 4, 1e-2, embedding_size=3)
+    weights = 7 * 3 + 4 * (4 * (3 + 4) + 4) + 7 * (4 + 1)  # embedding, cell, output; h_0 and c_0 stay zero
+    assert language.sizes(language.model_of(7, told)) == {"parameters": weights, "bytes": 4 * weights}
 
 
 def test_equally_many_weights_are_compared():
