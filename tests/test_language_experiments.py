@@ -363,5 +363,10 @@ def test_every_way_to_decode_is_measured(tmp_path, monkeypatch):
     assert metrics["greedy-own"] < metrics["plain-own"] < metrics["hot-own"]
     assert metrics["beam-own"] <= metrics["greedy-own"] and metrics["text-strange"] < 0.2
     assert metrics["text-sample"] in text.vocabulary.decode(text.held_out)
+    both = writing.windows_of(text.held_out, 3, 10 + 60 - 1)
+    own, _ = saved.load(tmp_path / "lstm.model")[0].costs(both[:, :-1], both[:, 1:])
+    assert metrics["text-own"] == pytest.approx(own[:, 9:].mean().item())  # the prompts were not written
+    judge = writing.Judge(text.vocabulary.decode(text.training), text.vocabulary, 3)
+    assert metrics["text-judged"] == pytest.approx(judge.nats(*both.split([10, 60], dim=1)).mean())
     again = writing.measure_decoding(config, 2, tmp_path)
     assert again == metrics and len(asked) == 6
