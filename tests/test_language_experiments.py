@@ -215,6 +215,9 @@ def test_the_stories_are_compared_in_every_respect(tmp_path):
         f"{label}-lag" for label in ("rnn", "gru", "lstm", "transformer")
     }
     assert metrics["lags"] == list(range(6)) and metrics["lstm-lag"][0] == 1 and len(metrics["lstm-lag"]) == 6
+    lstm, _ = saved.load(tmp_path / "lstm.model")
+    held_out = comparison.windows_of(text.held_out, 3, 6)
+    assert metrics["lstm-lag"] == pytest.approx(comparison.lag(lstm, held_out), rel=1e-4)
 
 
 def test_the_lag_of_a_transformer_is_by_its_inputs():
