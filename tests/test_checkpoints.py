@@ -380,7 +380,8 @@ def test_an_unwritable_folder_is_said_before_any_work_is_done(tmp_path):
         train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "file" / "run.pt", progress=False)
 
 
-def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", ["torch.save", "os.replace"])
+def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monkeypatch, step):
     checkpoint = tmp_path / "run.pt"
     train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
     before = checkpoint.read_bytes()
@@ -388,7 +389,7 @@ def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monk
     def full_disk(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoints.torch, "save", full_disk)
+    monkeypatch.setattr(step, full_disk)
     with pytest.raises(CheckpointError, match="No space left on device; the last one stays"):
         checkpoints.save(checkpoint, Run(model(), torch.optim.Adam(model().parameters()), RECIPE, done=1))
     assert checkpoint.read_bytes() == before

@@ -58,6 +58,27 @@ def test_a_run_goes_on_after_the_seeds_it_has(coin, tmp_path):
     assert coin == [0, 1, 2, 3]
 
 
+def test_all_text_that_is_read_is_in_the_hash(coin, monkeypatch, tmp_path):
+    def data_hash(**told):
+        one = Experiment("coin", "Toss a coin", {"quick": {"sides": 2} | told}, lambda *_: {"heads": 0.5})
+        monkeypatch.setitem(experiments.EXPERIMENTS, "coin", one)
+        return experiments.run("coin", seeds=1, folder=tmp_path / "runs").data_hash
+
+    alone = data_hash(corpus="stories", characters=20_000)
+    assert alone == data_hash(corpora=["stories"], characters=20_000)
+    assert (
+        len(
+            {
+                "",
+                alone,
+                data_hash(corpora=["stories"] * 2, characters=20_000),
+                data_hash(corpus="stories", characters=30_000),
+            }
+        )
+        == 4
+    )
+
+
 def test_a_damaged_result_says_so(coin, tmp_path, capsys):
     experiments.run("coin", seeds=1, folder=tmp_path / "runs")
     (result,) = tmp_path.glob("runs/coin-*/seed-0.json")
