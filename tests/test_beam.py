@@ -1,5 +1,6 @@
 """Beam search finds what brute force finds where it is wide enough, and never anything better."""
 
+import math
 from itertools import product
 
 import pytest
@@ -128,7 +129,8 @@ def test_bad_input_is_named():
         beam_search(model, PROMPT, length=5, width=0)
     with pytest.raises(ValueError, match="width is 2 and length is 0; both must be 1 or more"):
         beam_search(model, PROMPT, length=0, width=2)
-    with pytest.raises(ValueError, match="alpha is -1; it must be 0 or more"):
-        beam_search(model, PROMPT, length=5, width=2, alpha=-1)
+    for alpha in (-1, math.nan):
+        with pytest.raises(ValueError, match=f"alpha is {alpha}; it must be 0 or more"):
+            beam_search(model, PROMPT, length=5, width=2, alpha=alpha)
     with pytest.raises(ValueError, match=r"the prompt has shape \(1, 0\)"):
         beam_search(model, PROMPT[:, :0], length=5, width=2)

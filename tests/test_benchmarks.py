@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import cells
 import counting
@@ -130,6 +131,21 @@ def test_different_answers_are_not_timed():
         pairs.measure(pairs.Pair("add", lambda: 2.0, lambda: 2.5, within=0.1), 3, 1.0)
     with pytest.raises(ValueError, match="ours says nan"):
         pairs.measure(pairs.Pair("add", lambda: float("nan"), lambda: 2.5, within=0.1), 3, 1.0)
+
+
+def test_a_ratio_is_ours_by_the_peers(monkeypatch):
+    clock = SimpleNamespace(now=0.0)
+
+    def taking(seconds):
+        def run():
+            clock.now += seconds
+
+        return run
+
+    monkeypatch.setattr(pairs, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    measured = pairs.measure(pairs.Pair("twice as fast", taking(2.0), taking(4.0)), 5, 1e9)
+    assert measured.ratios == [0.5] * 5 and measured.ours == [2.0] * 5
+    assert str(measured).split() == ["0.50", "0.50", "–", "0.50", "5", "2000.00"]  # of 2000 ms
 
 
 def test_a_row_stops_after_its_pairs_or_its_seconds():

@@ -14,9 +14,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+import kills
 from small_runs import DROPOUT, RECIPE, TOKENS, model, weights
 from unrolled import checkpoints
-from unrolled.checkpoints import CheckpointError, History, Run
+from unrolled.checkpoints import CheckpointError, Run
 from unrolled.models import LanguageModel
 from unrolled.recipes import Recipe
 from unrolled.training import train
@@ -291,6 +292,18 @@ def test_a_process_stopped_at_random_moments_ends_with_the_same_loss(
     assert logged(tmp_path / "run.pt") == logged(uninterrupted / "run.pt")
 
 
+def test_what_the_tool_kills_can_be_trained(tmp_path):
+    history = kills.measure(kills.CONFIG | {"characters": 20_000, "updates": 3}, 0, tmp_path)
+    assert len(history["losses"]) == 3 and history["loss"] == history["losses"][-1]
+    assert (tmp_path / "lstm.model").exists()
+
+
+def test_the_tool_does_not_wait_for_a_run_that_has_failed(tmp_path):
+    failed = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    with pytest.raises(SystemExit, match="the run ended with code 3 before its training began"):
+        kills.await_training(failed, tmp_path)
+
+
 def test_a_damaged_checkpoint_says_so(tmp_path):
     checkpoint = tmp_path / "run.pt"
     train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
@@ -309,8 +322,56 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
     with pytest.raises(CheckpointError, match="belongs to a run with updates=40"):
         train(model(), TOKENS, Recipe(updates=50, batch=4, seq_len=8, learning_rate=1e-2), checkpoint=checkpoint)
-    with pytest.raises(CheckpointError, match="belongs to another model"):
+    with pytest.raises(CheckpointError, match=r"another model, made by LanguageModel\(7, .* by LanguageModel\(7, h"):
         train(LanguageModel(7, hidden_size=9), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    for told in ({"dropout": 0.5}, {"learn_initial_state": True}):  # the weights would fit
+        with pytest.raises(CheckpointError, match="belongs to another model"):
+            train(model(**told), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    with pytest.raises(CheckpointError, match="belongs to a run on another text; use the same text to go on"):
+        train(model(), TOKENS.flip(0), RECIPE, checkpoint=checkpoint, progress=False)
+
+
+def test_a_run_from_before_texts_and_models_were_noted_goes_on(tmp_path):
+    checkpoint, whole = tmp_path / "run.pt", model()
+    train(whole, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    content = torch.load(checkpoint, weights_only=True)
+    del content["text"], content["made"]
+    torch.save(content, checkpoint)
+    resumed = model(seed=99)
+    train(resumed, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    assert torch.equal(weights(resumed), weights(whole))
+
+
+def test_a_run_from_a_gpu_goes_on_without_one(tmp_path):
+    checkpoint, whole = tmp_path / "run.pt", model()
+    train(whole, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    content = torch.load(checkpoint, weights_only=True)
+    torch.save(content | {"cuda-random": torch.zeros(16, dtype=torch.uint8)}, checkpoint)
+    resumed = model(seed=99)
+    train(resumed, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    assert torch.equal(weights(resumed), weights(whole))
+
+
+def test_weights_that_are_trained_no_more_are_another_model(tmp_path):
+    train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
+    frozen = model()
+    frozen.embedding.weight.requires_grad_(False)
+    with pytest.raises(CheckpointError, match="belongs to another model; use another file"):
+        train(frozen, TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
+
+
+def test_nobody_is_told_to_delete_a_checkpoint_that_is_not_damaged(tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(CheckpointError, match=r"folder cannot be read \(Is a directory\); make it readable"):
+        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "folder", progress=False)
+    train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
+
+    def no_memory(*_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(checkpoints.torch, "load", no_memory)
+    with pytest.raises(torch.OutOfMemoryError):
+        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
 
 
 def test_an_unwritable_folder_is_said_before_any_work_is_done(tmp_path):
@@ -319,7 +380,8 @@ def test_an_unwritable_folder_is_said_before_any_work_is_done(tmp_path):
         train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "file" / "run.pt", progress=False)
 
 
-def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", ["torch.save", "os.replace"])
+def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monkeypatch, step):
     checkpoint = tmp_path / "run.pt"
     train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
     before = checkpoint.read_bytes()
@@ -327,7 +389,7 @@ def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monk
     def full_disk(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoints.torch, "save", full_disk)
+    monkeypatch.setattr(step, full_disk)
     with pytest.raises(CheckpointError, match="No space left on device; the last one stays"):
-        checkpoints.save(checkpoint, Run(model(), torch.optim.Adam(model().parameters()), RECIPE, History(), 1))
+        checkpoints.save(checkpoint, Run(model(), torch.optim.Adam(model().parameters()), RECIPE, done=1))
     assert checkpoint.read_bytes() == before

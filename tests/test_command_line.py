@@ -4,12 +4,13 @@ import itertools
 import re
 import shlex
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 
-from unrolled import experiments, saved, settings
+from unrolled import decoding, distributed, experiments, saved, settings
 from unrolled.__main__ import main, parser
 from unrolled.evaluation import evaluate
 from unrolled.experiments import Experiment, base
@@ -135,6 +136,14 @@ def test_out_of_memory_says_what_to_lower_and_leaves_the_checkpoint(tiny, monkey
         assert main(["run", *tiny, "--seeds", "1"]) == 1
     err = capsys.readouterr().err
     assert "out of memory" in err and "--profile" not in err
+    assert main(["run", *tiny, "--seeds", "1"]) == 0
+
+    def lacking(*_, **__):
+        raise error
+
+    monkeypatch.setattr(decoding, "sample", lacking)
+    assert main(["sample", *tiny]) == 1
+    assert capsys.readouterr().err.endswith("unrolled: out of memory; close other programs\n")
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -158,6 +167,18 @@ def test_a_stopped_run_says_how_to_go_on_and_does(tiny, monkeypatch, capsys, num
     assert results(capsys.readouterr().out) == whole
 
 
+def test_several_processes_are_told_to_go_on_together(tiny, monkeypatch, capsys):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(distributed, "launched", lambda: True)
+    monkeypatch.setattr(distributed, "together", lambda device: nullcontext())
+    monkeypatch.setattr(experiments, "run", stopped)
+    assert main(["run", *tiny, "--fresh"]) == 130
+    again = f"go on with: torchrun … -m unrolled run tiny --folder {tiny[2]} --resume"
+    assert capsys.readouterr().err == f"\nunrolled: stopped; {again}\n"
+
+
 def test_fresh_begins_again_and_resume_never_begins(tiny, capsys):
     assert main(["run", *tiny, "--seeds", "1", "--resume"]) == 2
     assert "there is nothing to resume: " in capsys.readouterr().err
@@ -170,6 +191,26 @@ def test_fresh_begins_again_and_resume_never_begins(tiny, capsys):
         (place / "count").write_text(str(count))
     aside = {path.parent.name[len(place.name) :]: path.read_text() for path in runs.glob("aside/*/count")}
     assert aside == {"-1": "0", "-2": "1"} and len(list(runs.glob("aside/*/seed-0/*.model"))) == 4
+
+
+def test_two_runs_never_share_a_place(tiny, monkeypatch, capsys):
+    codes, train = [], base.train
+
+    def meanwhile(*given, **told):
+        with monkeypatch.context() as usual:
+            usual.setattr(base, "train", train)
+            for way in ([], ["--fresh"], ["--resume"], ["--profile", "full"]):
+                codes.append(main(["run", *tiny, "--seeds", "1", *way]))
+        monkeypatch.setattr(base, "train", train)
+        return train(*given, **told)
+
+    monkeypatch.setattr(base, "train", meanwhile)
+    assert main(["run", *tiny, "--seeds", "1"]) == 0
+    assert codes == [1, 1, 1, 0]
+    assert capsys.readouterr().err.count("another run is at work in") == 3
+    assert len(list(Path(tiny[2]).iterdir())) == 2  # nothing was moved aside
+    monkeypatch.setenv("UNROLLED_PROFILE", "quick")
+    assert main(["run", *tiny, "--seeds", "1", "--fresh"]) == 0  # it is over
 
 
 @pytest.mark.parametrize(
@@ -237,6 +278,17 @@ def test_words_are_written_as_words(tmp_path):
     assert words["the"] == vocabulary["the"] and words["dog"] == words.unknown
     tokens = vocabulary.encode(["the", "cat"])[None]
     assert torch.equal(again(tokens)[0], model(tokens)[0])
+
+
+def test_a_model_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
+    def cut_off(_, file):
+        Path(file).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(saved.torch, "save", cut_off)
+    with pytest.raises(OSError, match="No space left"):
+        saved.save(tmp_path / "a.model", LanguageModel(3, hidden_size=4), Vocabulary("abc"))
+    assert not (tmp_path / "a.model").exists()
 
 
 @pytest.mark.parametrize("kind", saved.KINDS.values())

@@ -183,6 +183,9 @@ def test_the_model_writes_in_evaluation_mode():
     model.forward = lambda tokens, state=None: (torch.nn.Sequential.forward(model, tokens), tokens[:, -1:])
     with_dropout = sample(model.train(), VOCABULARY, prompt="a", length=40)
     assert model.training and model[1].training
+    with pytest.raises(IndexError):
+        generate(model, torch.tensor([[4]]), length=1)  # a symbol that it does not know
+    assert model.training
     assert with_dropout == sample(model.eval(), VOCABULARY, prompt="a", length=40)
     assert not model.training
 
@@ -202,6 +205,9 @@ def test_bad_input_is_named(model):
             generate(model, torch.zeros(shape, dtype=torch.int64), length=1)
     with pytest.raises(ValueError, match="some of the model's logits are not numbers"):
         generate(Table([float("nan")] * 4), torch.tensor([[0]]), length=1)
+    with pytest.raises(ValueError, match="length is -5; it must be 0 or more"):
+        sample(model, VOCABULARY, prompt="a", length=-5)
+    assert sample(model, VOCABULARY, prompt="a", length=0) == "a"
     with pytest.raises(ValueError, match="empty"):
         sample(model, VOCABULARY, prompt="", length=1)
     with pytest.raises(ValueError, match="'z' at position 1"):

@@ -44,6 +44,9 @@ def test_a_configuration_becomes_a_recipe(tmp_path, monkeypatch):
     assert "".join(vocabulary.decode(asked["tokens"])) == training
     assert "".join(vocabulary.decode(held_out)) == validation and torch.equal(asked["validation"], held_out)
     assert (asked["validate_every"], asked["checkpoint"]) == (2, tmp_path / "a.pt")
+    for validations, every in ((4, 5), (100, 1)):
+        base.trained(reader, TINY | {"updates": 20, "validations": validations}, 0, tmp_path / "a.pt")
+        assert asked["validate_every"] == every
     assert 8 < len(training) / len(validation) < 10
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from unrolled import experiments, losses, saved, stories
+from unrolled import decoding, experiments, losses, saved, stories
 from unrolled.counts import Counts
 from unrolled.evaluation import evaluate, token_nats
 from unrolled.experiments import base, comparison, language, writing
@@ -41,13 +41,15 @@ class Watched:
     """A function that trains, and what it was told."""
 
     def __init__(self, train):
-        self.train, self.recipes, self.models, self.read = train, {}, {}, {}
+        self.train, self.recipes, self.models, self.read, self.losses = train, {}, {}, {}, {}
 
     def __call__(self, model, tokens, recipe, *, checkpoint, **how):
         label = checkpoint.stem
         self.recipes[label], self.models[label], self.read[label] = recipe, model, tokens
         self.how = how
-        return self.train(model, tokens, recipe, checkpoint=checkpoint, **how)
+        history = self.train(model, tokens, recipe, checkpoint=checkpoint, **how)
+        self.losses[label] = history.losses
+        return history
 
 
 @pytest.fixture
@@ -67,6 +69,8 @@ def test_every_configuration_can_be_trained(name, profile):
         assert recipe.batch * recipe.seq_len == whole["symbols_per_update"]
         if told["kind"] == "TransformerLM":
             assert recipe.seq_len == told["options"]["context"] and not recipe.carry
+        if told["kind"] == "ScheduledSampling":
+            assert told["options"]["ramp"] == recipe.updates  # the text is trusted least at the end, not before
         with torch.device("meta"):
             language.model_of(100, told)
 
@@ -139,7 +143,10 @@ def test_each_model_is_scored_under_its_name_and_a_killed_run_goes_on(tmp_path, 
         assert metrics[f"{label}-nats"] == pytest.approx(evaluate(model, text.held_out).nats_per_symbol)
         assert metrics[f"{label}-updates"] == [1, 2, 3] and len(metrics[f"{label}-curve"]) == 3
         assert metrics[f"{label}-bytes"] == 4 * metrics[f"{label}-parameters"]
-        assert len(metrics[f"{label}-sample"]) == 401 and vocabulary.symbols == text.vocabulary.symbols
+        assert metrics[f"{label}-training-nats"] == watched.losses[label][-1]  # the last tenth of three
+        told = {"prompt": "\n", "length": 400, "temperature": 0.8, "seed": 1}
+        assert metrics[f"{label}-sample"] == decoding.sample(model, vocabulary, **told)
+        assert vocabulary.symbols == text.vocabulary.symbols
         assert 0 < metrics[f"{label}-seconds"] < 60
     assert watched.recipes["transformer"] == Recipe(updates=3, batch=4, seq_len=16, learning_rate=2e-3, carry=False)
     assert watched.recipes["lstm"].carry and watched.models["lstm"].dropout.rate == 0.4
@@ -208,6 +215,9 @@ def test_the_stories_are_compared_in_every_respect(tmp_path):
         f"{label}-lag" for label in ("rnn", "gru", "lstm", "transformer")
     }
     assert metrics["lags"] == list(range(6)) and metrics["lstm-lag"][0] == 1 and len(metrics["lstm-lag"]) == 6
+    lstm, _ = saved.load(tmp_path / "lstm.model")
+    held_out = comparison.windows_of(text.held_out, 3, 6)
+    assert metrics["lstm-lag"] == pytest.approx(comparison.lag(lstm, held_out), rel=1e-4)
 
 
 def test_the_lag_of_a_transformer_is_by_its_inputs():
@@ -219,6 +229,12 @@ def test_the_lag_of_a_transformer_is_by_its_inputs():
     torch.nn.functional.cross_entropy(logits, tokens[:, -1], reduction="sum").backward()
     norms = inputs.grad.norm(dim=-1).flip(1)
     assert comparison.lag(model, tokens) == pytest.approx((norms / norms[:, :1]).median(0).values.tolist(), rel=1e-4)
+
+
+def test_weights_that_are_not_trained_are_not_counted():
+    told = language.recurrent("lstm", 4, 1e-2, embedding_size=3)
+    weights = 7 * 3 + 4 * (4 * (3 + 4) + 4) + 7 * (4 + 1)  # embedding, cell, output; h_0 and c_0 stay zero
+    assert language.sizes(language.model_of(7, told)) == {"parameters": weights, "bytes": 4 * weights}
 
 
 def test_equally_many_weights_are_compared():
@@ -244,8 +260,8 @@ def test_every_cell_is_trained_at_every_rate(tmp_path, watched):
 def test_sizes_of_text_are_read_and_scored_apart(tmp_path, watched):
     config = small("corpus-size", sizes=[1000, 4000], orders=[2, 3], watched=500, scored=700, passes=1, patience=0)
     config |= {"updates": 40}
-    metrics = comparison.measure_corpus_size(config, 0, tmp_path)
-    text = base.encoded(config)
+    metrics = comparison.measure_corpus_size(config, 1, tmp_path)
+    text = base.encoded(config, 1)  # every seed has stories of its own
     scored = text.held_out[500:1200]
     assert {len(tokens) for tokens in watched.read.values()} == {1000, 4000}
     assert torch.equal(watched.read["gru-4000"], text.training[:4000])
@@ -280,15 +296,20 @@ def test_growth_is_by_distance():
     assert writing.growth(values, [0, 1, 3, 4]) == [2, 3, 4]
 
 
-def test_exposure_is_measured_on_each_model_and_a_killed_run_goes_on(tmp_path, watched):
+def test_exposure_is_measured_on_each_model_and_a_killed_run_goes_on(tmp_path, watched, monkeypatch):
+    heard, judge = [], writing.Judge
+    monkeypatch.setattr(writing, "Judge", lambda text, *told: heard.append(text) or judge(text, *told))
     config = small("exposure-bias", own=800, rows=4, texts=3, prompt=10, edges=[0, 20, 60], judge=20_000, order=3)
     config |= {"tuning": {"updates": 2, "learning_rate": 1e-3}}
-    metrics = writing.measure_exposure(config, 0, tmp_path)
+    metrics = writing.measure_exposure(config, 1, tmp_path)
+    assert heard == [stories.corpus(20_000, seed=1).text]  # other stories than the models'
     assert list(watched.recipes) == ["teacher", "scheduled", "sparing", "real", "own"]
     assert type(watched.models["scheduled"]).__name__ == "ScheduledSampling"
     assert watched.models["scheduled"].calls == 3 and watched.recipes["own"].updates == 2
     text = base.encoded(config)
-    assert torch.equal(watched.read["real"], text.training) and len(watched.read["own"]) == 800
+    starts = torch.full((4, 1), text.vocabulary["\n"])
+    own = decoding.generate(saved.load(tmp_path / "teacher.model")[0], starts, length=200, seed=1 * 4)
+    assert torch.equal(watched.read["real"], text.training) and torch.equal(watched.read["own"], torch.cat(own))
     for label in ("teacher", "scheduled", "sparing", "real", "own"):
         model, _ = saved.load(tmp_path / f"{label}.model")
         assert metrics[f"{label}-nats"] == pytest.approx(evaluate(model, text.held_out).nats_per_symbol)
@@ -298,7 +319,7 @@ def test_exposure_is_measured_on_each_model_and_a_killed_run_goes_on(tmp_path, w
     for name in ("own.json", "text.json"):
         (tmp_path / name).unlink()
     watched.recipes.clear()
-    assert writing.measure_exposure(config, 0, tmp_path) == metrics and list(watched.recipes) == ["own"]
+    assert writing.measure_exposure(config, 1, tmp_path) == metrics and list(watched.recipes) == ["own"]
 
 
 def test_tuning_begins_with_the_teachers_weights(tmp_path, monkeypatch):
@@ -336,6 +357,7 @@ def test_every_way_to_decode_is_measured(tmp_path, monkeypatch):
         {"top_k": 10},
         {"top_p": 0.9},
     ]
+    assert {how["seed"] for how in asked} == {2 * 3}  # each row of each seed draws numbers of its own
     text = base.encoded(config)
     assert set(metrics["text-sample"]) <= set(text.vocabulary.symbols) and len(metrics["beam-sample"]) == 70
     for label in ("text", *config["ways"]):
@@ -344,5 +366,10 @@ def test_every_way_to_decode_is_measured(tmp_path, monkeypatch):
     assert metrics["greedy-own"] < metrics["plain-own"] < metrics["hot-own"]
     assert metrics["beam-own"] <= metrics["greedy-own"] and metrics["text-strange"] < 0.2
     assert metrics["text-sample"] in text.vocabulary.decode(text.held_out)
+    both = writing.windows_of(text.held_out, 3, 10 + 60 - 1)
+    own, _ = saved.load(tmp_path / "lstm.model")[0].costs(both[:, :-1], both[:, 1:])
+    assert metrics["text-own"] == pytest.approx(own[:, 9:].mean().item())  # the prompts were not written
+    judge = writing.Judge(text.vocabulary.decode(text.training), text.vocabulary, 3)
+    assert metrics["text-judged"] == pytest.approx(judge.nats(*both.split([10, 60], dim=1)).mean())
     again = writing.measure_decoding(config, 2, tmp_path)
     assert again == metrics and len(asked) == 6

@@ -105,8 +105,9 @@ def test_a_learned_initial_state_reaches_its_layer(core):
 @pytest.mark.parametrize("core", CORES)
 def test_bad_input_is_named(core):
     model = LanguageModel(11, hidden_size=7, core=core)
-    with pytest.raises(ValueError, match=r"two axes are expected: \(batch, time\)"):
-        model(torch.zeros(4, dtype=torch.long))
+    for shape in ((4,), (2, 0)):
+        with pytest.raises(ValueError, match=r"two axes are expected: \(batch, time\), with at least one step"):
+            model(torch.zeros(shape, dtype=torch.long))
     bad = torch.zeros(2, 8)
     with pytest.raises(ValueError, match=r"axis 1 \(hidden_size\) is 8 and should be 7"):
         model(torch.zeros(2, 4, dtype=torch.long), (bad, bad) if core.endswith("lstm") else bad)
@@ -192,12 +193,14 @@ def test_initialisation_and_normalisation_are_switches():
 def test_a_window_network_names_bad_input():
     with pytest.raises(ValueError, match="initialisation is 'glorot'; it can be 'xavier', 'default' or 'normal'"):
         FixedWindowLM(11, initialisation="glorot")
-    with pytest.raises(ValueError, match="window is 0 and hidden_layers is 4"):
-        FixedWindowLM(11, window=0)
+    for name in ("window", "embedding_size", "hidden_size", "hidden_layers"):
+        with pytest.raises(ValueError, match=f"{name} is 0; it must be 1 or more"):
+            FixedWindowLM(11, **{name: 0})
     with pytest.raises(ValueError, match=r"state has shape \(2, 5\); \(2, 7\) is expected"):
         FixedWindowLM(11)(torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 5, dtype=torch.long))
-    with pytest.raises(ValueError, match="two axes are expected"):
-        FixedWindowLM(11)(torch.zeros(4, dtype=torch.long))
+    for shape in ((4,), (2, 0)):
+        with pytest.raises(ValueError, match="two axes are expected: .* with at least one step"):
+            FixedWindowLM(11)(torch.zeros(shape, dtype=torch.long))
 
 
 @pytest.mark.parametrize("make", [LanguageModel, FixedWindowLM])

@@ -2,14 +2,16 @@
 
 import dataclasses
 import json
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 import torch
 
 from unrolled import experiments, records
 from unrolled.__main__ import main
-from unrolled.experiments import Experiment
+from unrolled.experiments import Experiment, base
 
 RECORDED = sorted(path.stem for path in records.FOLDER.glob("*.json"))
 
@@ -54,6 +56,47 @@ def test_a_run_goes_on_after_the_seeds_it_has(coin, tmp_path):
     experiments.run("coin", seeds=2, folder=tmp_path / "runs")
     experiments.run("coin", seeds=4, folder=tmp_path / "runs")
     assert coin == [0, 1, 2, 3]
+
+
+def test_all_text_that_is_read_is_in_the_hash(coin, monkeypatch, tmp_path):
+    def data_hash(**told):
+        one = Experiment("coin", "Toss a coin", {"quick": {"sides": 2} | told}, lambda *_: {"heads": 0.5})
+        monkeypatch.setitem(experiments.EXPERIMENTS, "coin", one)
+        return experiments.run("coin", seeds=1, folder=tmp_path / "runs").data_hash
+
+    alone = data_hash(corpus="stories", characters=20_000)
+    assert alone == data_hash(corpora=["stories"], characters=20_000)
+    assert (
+        len(
+            {
+                "",
+                alone,
+                data_hash(corpora=["stories"] * 2, characters=20_000),
+                data_hash(corpus="stories", characters=30_000),
+            }
+        )
+        == 4
+    )
+
+
+def test_a_damaged_result_says_so(coin, tmp_path, capsys):
+    experiments.run("coin", seeds=1, folder=tmp_path / "runs")
+    (result,) = tmp_path.glob("runs/coin-*/seed-0.json")
+    for damaged in (b"", result.read_bytes()[:-9], b"\xff"):
+        result.write_bytes(damaged)
+        assert main(["run", "coin", "--seeds", "1", "--folder", str(tmp_path / "runs")]) == 1
+        assert re.search(r"seed-0.json is damaged \(.*\); delete it, and it is measured again", capsys.readouterr().err)
+
+
+def test_a_result_is_kept_whole_or_not_at_all(tmp_path, monkeypatch):
+    def cut_off(file, text):
+        file.write_bytes(text.encode()[:4])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", cut_off)
+    with pytest.raises(OSError, match="No space left"):
+        base.kept(tmp_path / "a.json", lambda: {"heads": 0.5})
+    assert not (tmp_path / "a.json").exists()
 
 
 def test_nobody_knows_how_long_a_seed_took_that_was_stopped(monkeypatch, tmp_path):

@@ -141,8 +141,8 @@ def logged(checkpoint) -> list[dict]:
 
 
 def test_the_log_has_a_line_every_so_often_and_for_each_validation_and_the_last_update(tmp_path, monkeypatch):
-    clock = itertools.count()
-    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 4))  # seconds an update
+    clock = itertools.accumulate(itertools.count())  # the updates take 1, 3, 5, … ms
+    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 1000))
     history = train(
         model(), TOKENS, RECIPE, validation=TOKENS[:500], validate_every=15, log_every=12,
         checkpoint=tmp_path / "run.pt", progress=False,
@@ -155,7 +155,7 @@ def test_the_log_has_a_line_every_so_often_and_for_each_validation_and_the_last_
         assert line["perplexity"] == pytest.approx(math.exp(line["loss"]))
         assert line["gradient_norm"] == pytest.approx(fmean(history.norms[before : line["update"]]))
         assert line["learning_rate"] == RECIPE.rate(line["update"] - 1)
-        assert line["tokens_per_second"] == 4 * 8 * 4
+        assert line["tokens_per_second"] == round(4 * 8 / (line["update"] + before) * 1000)
         before = line["update"]
     scores = {line["update"]: line["validation"] for line in lines if "validation" in line}
     assert scores == dict(zip(history.validated, history.validation, strict=True))
@@ -208,6 +208,11 @@ def test_an_interval_of_nothing_is_refused(tmp_path, name):
 def test_validating_every_minus_one_updates_is_refused():
     with pytest.raises(ValueError, match="validate_every is -1; it must be 0 or more"):
         train(model(), TOKENS, RECIPE, validation=TOKENS, validate_every=-1, progress=False)
+
+
+def test_a_validation_too_short_to_be_scored_is_refused_before_any_work_is_done():
+    with pytest.raises(ValueError, match="the length of validation is 1; it must be 2 or more to be scored"):
+        train(model(), TOKENS, RECIPE, validation=TOKENS[:1], validate_every=40, watch=pytest.fail, progress=False)
 
 
 def test_the_validation_is_scored_as_the_model_is_trained():

@@ -137,6 +137,10 @@ def test_dropout_is_for_training_alone():
     model, plain, tokens = transformer(dropout=0.5), transformer(), torch.randint(V, (2, 20))
     assert not torch.equal(model(tokens)[0], model(tokens)[0])
     assert torch.allclose(model.eval()(tokens)[0], plain(tokens)[0], atol=1e-10)
+    for part in (model.dropout, *model.layers):  # each place alone
+        part.train()
+        assert not torch.equal(model(tokens)[0], model(tokens)[0])
+        part.eval()
 
 
 def test_layers_begin_with_weights_of_their_own():
@@ -155,7 +159,7 @@ def test_bad_values_are_named():
     with pytest.raises(ValueError, match=r"dropout is 1.0; it must be 0 or more and below 1"):
         transformer(dropout=1.0)
     for shape in ((4,), (2, 0)):
-        with pytest.raises(ValueError, match="two axes are expected, .* and at least one step"):
+        with pytest.raises(ValueError, match="two axes are expected: .* with at least one step"):
             transformer()(torch.zeros(shape, dtype=torch.long))
     for shape in ((2, 9), (3, 4), (4,)):
         with pytest.raises(ValueError, match=rf"state has shape \({shape[0]},.* \(2, n\) is expected, n at most 8"):

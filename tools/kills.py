@@ -37,7 +37,7 @@ def measure(config: dict, seed: int, folder: Path) -> dict:
     """Train an LSTM of two layers with dropout, keeping it every 20 updates; return every loss."""
 
     def make(vocab_size: int) -> LanguageModel:
-        return LanguageModel(vocab_size, hidden_size=64, core="torch-lstm", num_layers=2, cell_options={"dropout": 0.2})
+        return LanguageModel(vocab_size, hidden_size=64, core="torch-lstm", num_layers=2, dropout=0.2)
 
     _, _, history = base.trained(make, config, seed, folder / "lstm.pt")
     return {"loss": history.losses[-1], "losses": history.losses, "validation": history.validation}
@@ -57,9 +57,11 @@ def start(folder: Path, *told: str) -> subprocess.Popen:
     return subprocess.Popen([*command, *told], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def await_training(folder: Path) -> None:
-    """Return as soon as the training has made its folder."""
+def await_training(process: subprocess.Popen, folder: Path) -> None:
+    """Return as soon as the training has made its folder; give up where the run has ended without it."""
     while not any(folder.glob("killed-*/seed-0")):
+        if process.poll() is not None:
+            raise SystemExit(f"the run ended with code {process.returncode} before its training began")
         time.sleep(0.01)
 
 
@@ -90,7 +92,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folders:
         whole = Path(folders, "whole")
         process = start(whole)
-        await_training(whole)
+        await_training(process, whole)
         began = time.monotonic()
         if process.wait():
             raise SystemExit("the undisturbed run failed")
@@ -101,7 +103,7 @@ def main() -> int:
         for number in range(told.times):
             folder, moment = Path(folders, str(number)), moments.uniform(0, seconds)
             process = start(folder)
-            await_training(folder)
+            await_training(process, folder)
             time.sleep(moment)
             process.kill()
             process.wait()

@@ -224,7 +224,8 @@ def _lower(arguments: argparse.Namespace) -> str:
     advice = ["close other programs", *(["take --profile quick"] if settings.profile() == "full" else [])]
     if lower:
         advice.append(f"lower {', '.join(lower)} in the experiment's configuration")
-    return f"out of memory; {', or '.join(advice)}; the last checkpoint stays as it was"
+    stays = "; the last checkpoint stays as it was" if arguments.command == "run" else ""
+    return f"out of memory; {', or '.join(advice)}{stays}"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -55,11 +55,11 @@ def beam_search(
         One hypothesis for each prompt.
 
     Raises:
-        ValueError: a width or a length below 1, a negative alpha, or what `decoding.predict` raises.
+        ValueError: a width or a length below 1, an alpha that is not 0 or more, or what `decoding.predict` raises.
     """
     if min(width, length) < 1:
         raise ValueError(f"width is {width} and length is {length}; both must be 1 or more")
-    if alpha < 0:
+    if not alpha >= 0:
         raise ValueError(f"alpha is {alpha}; it must be 0 or more")
     best = [Hypothesis(torch.empty(0, dtype=torch.int64), -math.inf)] * len(prompt)
     row = torch.arange(len(prompt))[:, None]

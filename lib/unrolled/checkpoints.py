@@ -54,6 +54,7 @@ class Run:
         model: with its weights.
         optimizer: with its averages.
         recipe: how to train.
+        text: the digest of what it is trained on.
         history: what happened so far.
         done: the updates so far.
         state: the carried state; where several processes share the streams, of this one's.
@@ -63,6 +64,7 @@ class Run:
     model: NeuralModel
     optimizer: torch.optim.Optimizer
     recipe: Recipe
+    text: str = ""
     history: History = field(default_factory=History)
     done: int = 0
     state: State | None = None
@@ -143,6 +145,8 @@ def save(path: Path, run: Run) -> None:
     on_gpu = run.model.device.type == "cuda"
     content = {
         "recipe": asdict(run.recipe),
+        "text": run.text,
+        "made": _made(run.model),
         "done": run.done,
         "model": run.model.state_dict(),
         "optimizer": run.optimizer.state_dict(),
@@ -168,16 +172,23 @@ def _write(path: Path, content: dict) -> None:
 
 
 def restore(path: Path, run: Run) -> None:
-    """Load a run from its file into one that was made by the same recipe, and set the random numbers to go on.
+    """Load a run from its file into one with the same recipe, text and model, and set the random numbers to go on.
 
     Raises:
-        CheckpointError: the file is damaged, or of another run.
+        CheckpointError: the file cannot be read, is damaged, or is of another run.
     """
     try:
         file = io.BytesIO(distributed.first(path.read_bytes))
+    except OSError as error:
+        raise CheckpointError(
+            f"the checkpoint {path} cannot be read ({error.strerror}); make it readable, or use another file"
+        ) from error
+    try:
         content = torch.load(file, map_location=run.model.device, weights_only=True)
         before = Recipe(**content["recipe"])
-    except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
+    except torch.OutOfMemoryError:
+        raise  # nothing is wrong with the file
+    except (RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
         raise CheckpointError(
             f"the checkpoint {path} is damaged and cannot be read; delete it to start again"
         ) from error
@@ -187,19 +198,36 @@ def restore(path: Path, run: Run) -> None:
             f"the checkpoint {path} belongs to a run with {', '.join(was)}; use the same recipe to go on, "
             "or another file"
         )
+    if content.get("text", run.text) != run.text:
+        raise CheckpointError(
+            f"the checkpoint {path} belongs to a run on another text; use the same text to go on, or another file"
+        )
+    now = _made(run.model)
+    if (other := content.get("made", now)) != now:
+        raise CheckpointError(
+            f"the checkpoint {path} belongs to another model, made by {other}, where this one is made by {now}; "
+            "make the same to go on, or use another file"
+        )
     try:
         run.model.load_state_dict(content["model"])
-    except RuntimeError as error:
-        raise CheckpointError(f"the checkpoint {path} belongs to another model; choose another file") from error
-    run.optimizer.load_state_dict(content["optimizer"])
+        run.optimizer.load_state_dict(content["optimizer"])
+    except (RuntimeError, ValueError) as error:
+        raise CheckpointError(f"the checkpoint {path} belongs to another model; use another file") from error
     run.history = History(**content["history"])
     run.done, run.best = content["done"], content.get("best")
     if content["state"] is not None:
         run.state = select(content["state"], distributed.share(run.recipe.batch))
     torch.set_rng_state(_own(content["random"], torch.get_rng_state()))
-    if content.get("cuda-random") is not None:
+    if content.get("cuda-random") is not None and run.model.device.type == "cuda":
         now = torch.cuda.get_rng_state(run.model.device)
         torch.cuda.set_rng_state(_own(content["cuda-random"], now), run.model.device)
+
+
+def _made(model: NeuralModel) -> str:
+    """Return how a model was made, as one writes it."""
+    by_place, by_name = model.arguments
+    told = [*map(repr, by_place), *(f"{name}={value!r}" for name, value in sorted(by_name.items()))]
+    return f"{type(model).__name__}({', '.join(told)})"
 
 
 def _own(states: torch.Tensor, now: torch.Tensor) -> torch.Tensor:

@@ -11,6 +11,8 @@ than one symbol is in `beam`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
@@ -23,6 +25,19 @@ class Model(Protocol):
 
     def __call__(self, tokens: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
         """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state."""
+
+
+@contextmanager
+def evaluating(model: Model) -> Iterator[None]:
+    """Have a model in evaluation mode for the length of the ``with`` block, where it is one that can be trained."""
+    was_training = getattr(model, "training", False)
+    if was_training:
+        model.eval()
+    try:
+        yield
+    finally:
+        if was_training:
+            model.train()
 
 
 def keep_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
@@ -109,12 +124,8 @@ def predict(model: Model, tokens: torch.Tensor, state: Any = None) -> tuple[torc
         raise ValueError(
             f"the prompt has shape {tuple(tokens.shape)}; (batch, time) is expected, with at least one symbol in a row"
         )
-    was_training = getattr(model, "training", False)
-    if was_training:
-        model.eval()
-    logits, state = model(tokens, state)
-    if was_training:
-        model.train()
+    with evaluating(model):
+        logits, state = model(tokens, state)
     logits = logits[:, -1].double().cpu()
     if logits.isnan().any():
         raise ValueError("some of the model's logits are not numbers; train it again, with a smaller learning rate")
@@ -137,8 +148,10 @@ def generate(
         **how: the keywords of `distribution`; without any, the model's own prediction is drawn from.
 
     Raises:
-        ValueError: what `predict` and `distribution` raise.
+        ValueError: a negative length, or what `predict` and `distribution` raise.
     """
+    if length < 0:
+        raise ValueError(f"length is {length}; it must be 0 or more")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(len(prompt))]
     lengths, running = torch.zeros(len(prompt), dtype=torch.int64), torch.ones(len(prompt), dtype=torch.bool)
     tokens, state, written = prompt, None, [torch.empty(len(prompt), 0, dtype=torch.int64)]

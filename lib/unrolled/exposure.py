@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from unrolled.cells import State
-from unrolled.models import LanguageModel
+from unrolled.models import LanguageModel, check_tokens
 
 
 class ScheduledSampling(LanguageModel):
@@ -50,7 +50,11 @@ class ScheduledSampling(LanguageModel):
 
     @torch.no_grad()
     def mixed(self, tokens: torch.Tensor, state: State | None = None) -> torch.Tensor:
-        """Return u, symbol numbers, (batch, time), for the text's tokens of the same shape and the state before it."""
+        """Return u, symbol numbers, (batch, time), for the text's tokens of the same shape and the state before it.
+
+        Raises what `LanguageModel.forward` does.
+        """
+        check_tokens(tokens)
         trusted = torch.rand(tokens.shape, device=tokens.device) < self.trust
         read = [tokens[:, :1]]
         for t in range(1, tokens.shape[1]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from unrolled.decoding import Model
+from unrolled.decoding import Model, evaluating
 
 
 @torch.no_grad()
@@ -26,14 +26,10 @@ def influence(model: Model, tokens: torch.Tensor) -> torch.Tensor:
     """
     if tokens.ndim != 1 or not len(tokens):
         raise ValueError(f"tokens have shape {tuple(tokens.shape)}; one axis is expected: (time,), not empty")
-    was_training = getattr(model, "training", False)
-    if was_training:
-        model.eval()
-    vocab_size = model(tokens[None, :1])[0].shape[-1]
-    changed = tokens.repeat(len(tokens), 1)  # (time, time): row s has another symbol at s
-    changed.diagonal().add_(1).remainder_(vocab_size)
-    logits, _ = model(torch.cat([tokens[None], changed]))  # (1 + time, time, vocab): read side by side, rounded alike
-    if was_training:
-        model.train()
+    with evaluating(model):
+        vocab_size = model(tokens[None, :1])[0].shape[-1]
+        changed = tokens.repeat(len(tokens), 1)  # (time, time): row s has another symbol at s
+        changed.diagonal().add_(1).remainder_(vocab_size)
+        logits, _ = model(torch.cat([tokens[None], changed]))  # (1 + time, time, vocab): side by side, rounded alike
     log_p = torch.log_softmax(logits.double().cpu(), dim=-1)
     return (log_p[1:] - log_p[0]).abs().amax(dim=-1).T

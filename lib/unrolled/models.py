@@ -54,6 +54,14 @@ class NeuralModel(nn.Module):
         return cross_entropy(logits.mT, targets.to(logits.device), reduction="none").double().cpu(), state
 
 
+def check_tokens(tokens: torch.Tensor) -> None:
+    """Raise ValueError, naming the shape, unless tokens have two axes and at least one step."""
+    if tokens.ndim != 2 or not tokens.shape[1]:
+        raise ValueError(
+            f"tokens have shape {tuple(tokens.shape)}; two axes are expected: (batch, time), with at least one step"
+        )
+
+
 CORES = ("rnn", "lstm", "gru", "torch-rnn", "torch-lstm", "torch-gru")
 
 
@@ -164,10 +172,9 @@ class LanguageModel(NeuralModel):
             state: the state before the first of them, in the form of `initial_state`, which it is where None.
 
         Raises:
-            ValueError: tokens without two axes, or a state that does not fit.
+            ValueError: tokens without two axes or without a step, or a state that does not fit.
         """
-        if tokens.ndim != 2:
-            raise ValueError(f"tokens have shape {tuple(tokens.shape)}; two axes are expected: (batch, time)")
+        check_tokens(tokens)
         if state is None:
             state = self.initial_state(tokens.shape[0])
         return self.core(self.dropout(self.embedding(tokens.to(self.device))), state)
@@ -220,8 +227,15 @@ class FixedWindowLM(NeuralModel):
         super().__init__()
         if initialisation not in ("xavier", "default", "normal"):
             raise ValueError(f"initialisation is {initialisation!r}; it can be 'xavier', 'default' or 'normal'")
-        if min(window, hidden_layers) < 1:
-            raise ValueError(f"window is {window} and hidden_layers is {hidden_layers}; both must be 1 or more")
+        sizes = {
+            "window": window,
+            "embedding_size": embedding_size,
+            "hidden_size": hidden_size,
+            "hidden_layers": hidden_layers,
+        }
+        for name, size in sizes.items():
+            if size < 1:
+                raise ValueError(f"{name} is {size}; it must be 1 or more")
         self.vocab_size, self.window = vocab_size, window
         self.embedding = nn.Embedding(vocab_size, embedding_size)
         layers, inputs = [], window * embedding_size
@@ -248,10 +262,9 @@ class FixedWindowLM(NeuralModel):
             state: the symbols before them, (batch, window − 1), `NONE` where there were none; None: none at all.
 
         Raises:
-            ValueError: tokens without two axes, or a state that does not fit.
+            ValueError: tokens without two axes or without a step, or a state that does not fit.
         """
-        if tokens.ndim != 2:
-            raise ValueError(f"tokens have shape {tuple(tokens.shape)}; two axes are expected: (batch, time)")
+        check_tokens(tokens)
         batch, past = tokens.shape[0], self.window - 1
         if state is None:
             state = tokens.new_full((batch, past), NONE)

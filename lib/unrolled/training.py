@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Callable
@@ -73,10 +74,11 @@ def train(
         The losses, gradient norms and scores along the way.
 
     Raises:
-        ValueError: the text is too short for the recipe's windows; a number that cannot be; the recipe needs scores
-            and there is no validation; or the processes cannot share the streams equally.
+        ValueError: the text is too short for the recipe's windows, or the validation to be scored; a number that cannot
+            be; the recipe needs scores and there is no validation; or the processes cannot share the streams equally.
         TrainingDiverged: the loss or the gradient became infinite or NaN; the last checkpoint stays as it was.
-        CheckpointError: the checkpoint's folder cannot be written, or the file is damaged or of another run.
+        CheckpointError: the checkpoint's folder cannot be written, or the file cannot be read or is of another run:
+            of another recipe, text or model.
         KeyboardInterrupt, SystemExit: Ctrl-C or SIGTERM stopped it.
     """
     _check(recipe, validation, validate_every)
@@ -84,7 +86,7 @@ def train(
     mine = distributed.share(recipe.batch)
     distributed.begin(model)
     weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    run = Run(model, recipe.optimizer_of(weights), recipe)
+    run = Run(model, recipe.optimizer_of(weights), recipe, _digest(tokens) if checkpoint is not None else "")
     checkpoints = Checkpoints(checkpoint, checkpoint_every, checkpoint_minutes)
     checkpoints.restore(run)
     tells = distributed.rank() == 0
@@ -134,7 +136,7 @@ def train(
 
 
 def _check(recipe: Recipe, validation: torch.Tensor | None, validate_every: int) -> None:
-    """Raise ValueError, saying what is wrong, unless there are scores where they are needed."""
+    """Raise ValueError, saying what is wrong, unless there can be scores where they are needed or asked for."""
     if validate_every < 0:
         raise ValueError(f"validate_every is {validate_every}; it must be 0 or more")
     if recipe.needs_validation and (validation is None or not validate_every):
@@ -142,6 +144,13 @@ def _check(recipe: Recipe, validation: torch.Tensor | None, validate_every: int)
             f"schedule is {recipe.schedule!r} and patience is {recipe.patience}, which needs scores; "
             "give a validation text and validate_every"
         )
+    if validate_every and validation is not None and len(validation) < 2:
+        raise ValueError(f"the length of validation is {len(validation)}; it must be 2 or more to be scored")
+
+
+def _digest(tokens: torch.Tensor) -> str:
+    """Return a short hash of a text: the same symbols in the same order, the same hash."""
+    return hashlib.sha256(tokens.cpu().contiguous().numpy()).hexdigest()[:16]
 
 
 def _validate(run: Run, validation: torch.Tensor) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from unrolled.models import NeuralModel
+from unrolled.models import NeuralModel, check_tokens
 
 
 class TransformerLM(NeuralModel):
@@ -91,10 +91,7 @@ class TransformerLM(NeuralModel):
         Raises:
             ValueError: tokens without two axes or without a step, or a state that does not fit.
         """
-        if tokens.ndim != 2 or not tokens.shape[1]:
-            raise ValueError(
-                f"tokens have shape {tuple(tokens.shape)}; two axes are expected, (batch, time), and at least one step"
-            )
+        check_tokens(tokens)
         block = tokens[:, :0] if state is None else state
         if block.ndim != 2 or len(block) != len(tokens) or block.shape[1] > self.context:
             raise ValueError(

@@ -7,8 +7,16 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import os
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None
 
 from unrolled import distributed, records, settings
 from unrolled.experiments import (
@@ -76,6 +84,7 @@ def run(
 
     Raises:
         ValueError: no such experiment, fewer than one seed, or nothing to resume.
+        RuntimeError: another run is at work in the same place.
     """
     experiment, profile = find(name), settings.profile()
     if seeds < 1:
@@ -85,12 +94,13 @@ def run(
     data_hash = _data_hash(config)
     seeds = seeds if experiment.seeded else 1
     folder = Path(folder) / f"{name}-{profile}-{config_hash}{data_hash}"
-    distributed.first(lambda: _prepare(folder, resume, fresh))
     measured = []
-    for seed in range(seeds):
-        measured.append(
-            kept(folder / f"seed-{seed}.json", lambda seed=seed: _measured(experiment, config, seed, folder))
-        )
+    with ExitStack() as held:
+        distributed.first(lambda: _prepare(folder, resume, fresh, held))
+        for seed in range(seeds):
+            measured.append(
+                kept(folder / f"seed-{seed}.json", lambda seed=seed: _measured(experiment, config, seed, folder))
+            )
     return records.Record(
         name=name,
         profile=profile,
@@ -104,16 +114,41 @@ def run(
     )
 
 
-def _prepare(folder: Path, resume: bool, fresh: bool) -> None:
-    """Make the folder of a run, having moved aside the one that is there, or refused, as `run` was told."""
+def _prepare(folder: Path, resume: bool, fresh: bool, held: ExitStack) -> None:
+    """Make the folder of a run and hold it, having moved aside the one that is there, or refused, as `run` was told."""
     if resume and not folder.exists():
         raise ValueError(f"there is nothing to resume: {folder} does not exist; begin without resume")
     if fresh and folder.exists():
+        held.enter_context(_alone(folder))  # what another run is at work on stays where it is
         aside = folder.parent / "aside"
         aside.mkdir(exist_ok=True)
         places = (aside / f"{folder.name}-{number}" for number in itertools.count(1))
         folder.rename(next(place for place in places if not place.exists()))
     folder.mkdir(parents=True, exist_ok=True)
+    held.enter_context(_alone(folder))
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder for the length of the ``with`` block, or raise RuntimeError where another run holds it.
+
+    The system lets go of it when the process ends, however that is. Where there are no such locks nothing is held.
+    """
+    if fcntl is None:
+        yield
+        return
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(place)
+        raise RuntimeError(f"another run is at work in {folder}; wait for its end, or take another folder") from error
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(place)
 
 
 def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:

@@ -41,11 +41,17 @@ def kept(file: Path, make: Callable[[], dict]) -> dict:
     """Return what `make` returns; from the file, where it was kept there before.
 
     Where several processes work together, all of them make it, and the first one keeps it and tells the others.
+
+    Raises:
+        RuntimeError: what was kept is damaged.
     """
     if not distributed.first(file.exists):
         made = make()
         distributed.first(lambda: _keep(file, made))
-    return json.loads(distributed.first(file.read_text))
+    try:
+        return json.loads(distributed.first(file.read_text))
+    except ValueError as error:
+        raise RuntimeError(f"{file} is damaged ({error}); delete it, and it is measured again") from error
 
 
 def _keep(file: Path, made: dict) -> None:
