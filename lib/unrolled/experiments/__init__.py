@@ -7,16 +7,11 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import os
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows has none
-    fcntl = None
+from filelock import FileLock, Timeout
 
 from unrolled import distributed, records, settings
 from unrolled.experiments import (
@@ -115,40 +110,20 @@ def run(
 
 
 def _prepare(folder: Path, resume: bool, fresh: bool, held: ExitStack) -> None:
-    """Make the folder of a run and hold it, having moved aside the one that is there, or refused, as `run` was told."""
+    """Hold the place of a run and make its folder, having moved aside the one that is there, or refused, as told."""
     if resume and not folder.exists():
         raise ValueError(f"there is nothing to resume: {folder} does not exist; begin without resume")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        held.enter_context(FileLock(folder.with_name(f".{folder.name}.lock")).acquire(timeout=0))
+    except Timeout as error:
+        raise RuntimeError(f"another run is at work in {folder}; wait for its end, or take another folder") from error
     if fresh and folder.exists():
-        held.enter_context(_alone(folder))  # what another run is at work on stays where it is
         aside = folder.parent / "aside"
         aside.mkdir(exist_ok=True)
         places = (aside / f"{folder.name}-{number}" for number in itertools.count(1))
         folder.rename(next(place for place in places if not place.exists()))
-    folder.mkdir(parents=True, exist_ok=True)
-    held.enter_context(_alone(folder))
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold a folder for the length of the ``with`` block, or raise RuntimeError where another run holds it.
-
-    The system lets go of it when the process ends, however that is. Where there are no such locks nothing is held.
-    """
-    if fcntl is None:
-        yield
-        return
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(place)
-        raise RuntimeError(f"another run is at work in {folder}; wait for its end, or take another folder") from error
-    except OSError:  # a file system without locks
-        pass
-    try:
-        yield
-    finally:
-        os.close(place)
+    folder.mkdir(exist_ok=True)
 
 
 def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:
