@@ -246,7 +246,8 @@ def test_equally_many_weights_are_compared():
 def test_every_cell_is_trained_at_every_rate(tmp_path, watched):
     config = small("learning-rates", rates=[1e-3, 0.5])
     metrics = comparison.measure_rates(config, 0, tmp_path)
-    assert set(metrics) == {"rates", "rnn-nats", "gru-nats", "lstm-nats"} and metrics["rates"] == [1e-3, 0.5]
+    scored = {f"{cell}-{what}" for cell in ("rnn", "gru", "lstm") for what in ("nats", "training-nats")}
+    assert set(metrics) == {"rates"} | scored and metrics["rates"] == [1e-3, 0.5]
     assert {label: recipe.learning_rate for label, recipe in watched.recipes.items()} == {
         f"{cell}-{rate:g}": rate for cell in ("rnn", "gru", "lstm") for rate in (1e-3, 0.5)
     }
@@ -255,6 +256,8 @@ def test_every_cell_is_trained_at_every_rate(tmp_path, watched):
         for at, rate in enumerate(("0.001", "0.5")):
             model, _ = saved.load(tmp_path / f"{cell}-{rate}.model")
             assert metrics[f"{cell}-nats"][at] == pytest.approx(evaluate(model, held_out).nats_per_symbol)
+            kept = json.loads((tmp_path / f"{cell}-{rate}.json").read_text())
+            assert metrics[f"{cell}-training-nats"][at] == kept["training-nats"]
 
 
 def test_sizes_of_text_are_read_and_scored_apart(tmp_path, watched):

@@ -98,7 +98,8 @@ def measure_rates(config: dict, seed: int, folder: Path) -> dict:
     """Train each of the ``models`` at each of the ``rates``.
 
     Returns:
-        ``rates``, and ``LABEL-nats`` of each model on the held-out text, a number for each rate.
+        ``rates``; and for each model ``LABEL-nats`` on the held-out text, and ``LABEL-training-nats`` as `measure_each`
+        tells it, a number for each rate.
     """
     rates, models = config["rates"], config["models"]
     each = {
@@ -107,7 +108,11 @@ def measure_rates(config: dict, seed: int, folder: Path) -> dict:
         for rate in rates
     }
     found = measure_each(config | {"models": each}, seed, folder)
-    return {"rates": rates} | {f"{label}-nats": [found[f"{label}-{rate:g}-nats"] for rate in rates] for label in models}
+    return {"rates": rates} | {
+        f"{label}-{what}": [found[f"{label}-{rate:g}-{what}"] for rate in rates]
+        for label in models
+        for what in ("nats", "training-nats")
+    }
 
 
 def measure_corpus_size(config: dict, seed: int, folder: Path) -> dict:
