@@ -246,7 +246,7 @@ def test_equally_many_weights_are_compared():
 def test_every_cell_is_trained_at_every_rate(tmp_path, watched):
     config = small("learning-rates", rates=[1e-3, 0.5])
     metrics = comparison.measure_rates(config, 0, tmp_path)
-    scored = {f"{cell}-{what}" for cell in ("rnn", "gru", "lstm") for what in ("nats", "training-nats")}
+    scored = {f"{cell}-{what}" for cell in ("rnn", "gru", "lstm") for what in ("nats", "training-nats", "lost")}
     assert set(metrics) == {"rates"} | scored and metrics["rates"] == [1e-3, 0.5]
     assert {label: recipe.learning_rate for label, recipe in watched.recipes.items()} == {
         f"{cell}-{rate:g}": rate for cell in ("rnn", "gru", "lstm") for rate in (1e-3, 0.5)
@@ -258,6 +258,18 @@ def test_every_cell_is_trained_at_every_rate(tmp_path, watched):
             assert metrics[f"{cell}-nats"][at] == pytest.approx(evaluate(model, held_out).nats_per_symbol)
             kept = json.loads((tmp_path / f"{cell}-{rate}.json").read_text())
             assert metrics[f"{cell}-training-nats"][at] == kept["training-nats"]
+            assert metrics[f"{cell}-lost"][at] == comparison.lost(model, base.encoded(config))
+
+
+def test_a_stream_that_pays_more_than_twice_the_median_is_lost(monkeypatch):
+    paid = np.repeat([1.0, 1.0, 3.0, 1.2], [5, 5, 5, 3])  # a text of 19 symbols in 4 streams
+    monkeypatch.setattr(comparison, "token_nats", lambda model, tokens, streams: paid)
+    text = base.Encoded(None, None, torch.zeros(19))
+    assert comparison.lost(None, text, 4) == 1
+    paid[15:] = 4.0  # of the streams at 1, 1, 3 and 4 the median is 2
+    assert comparison.lost(None, text, 4) == 0
+    paid[10:15] = 1.0
+    assert comparison.lost(None, text, 4) == 1
 
 
 def test_sizes_of_text_are_read_and_scored_apart(tmp_path, watched):

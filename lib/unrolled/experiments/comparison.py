@@ -94,12 +94,20 @@ def measure_stories(config: dict, seed: int, folder: Path) -> dict:
     return metrics | kept(folder / "ngrams.json", count) | measure_each(config, seed, folder, look)
 
 
+def lost(model: NeuralModel, text: Encoded, streams: int = 32) -> int:
+    """Return how many of the streams in which a held-out text is read pay more than twice what the median one pays."""
+    nats = token_nats(model, text.held_out, streams=streams)
+    length = math.ceil(len(nats) / streams)
+    paid = np.array([stream.mean() for stream in np.split(nats, range(length, len(nats), length))])
+    return int((paid > 2 * np.median(paid)).sum())
+
+
 def measure_rates(config: dict, seed: int, folder: Path) -> dict:
     """Train each of the ``models`` at each of the ``rates``.
 
     Returns:
-        ``rates``; and for each model ``LABEL-nats`` on the held-out text, and ``LABEL-training-nats`` as `measure_each`
-        tells it, a number for each rate.
+        ``rates``; and for each model ``LABEL-nats`` on the held-out text, ``LABEL-training-nats`` as `measure_each`
+        tells it, and ``LABEL-lost`` (`lost`), a number for each rate.
     """
     rates, models = config["rates"], config["models"]
     each = {
@@ -107,11 +115,11 @@ def measure_rates(config: dict, seed: int, folder: Path) -> dict:
         for label, told in models.items()
         for rate in rates
     }
-    found = measure_each(config | {"models": each}, seed, folder)
+    found = measure_each(config | {"models": each}, seed, folder, lambda model, text: {"lost": lost(model, text)})
     return {"rates": rates} | {
         f"{label}-{what}": [found[f"{label}-{rate:g}-{what}"] for rate in rates]
         for label in models
-        for what in ("nats", "training-nats")
+        for what in ("nats", "training-nats", "lost")
     }
 
 
