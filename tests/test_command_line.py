@@ -245,8 +245,15 @@ def test_a_device_is_taken_where_it_is_asked_for(tiny, monkeypatch):
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     monkeypatch.setenv("UNROLLED_DEVICE", "cuda")
     assert settings.devices() == ["cuda", "cpu"] and settings.device() == torch.device("cuda")
-    assert main(["run", *tiny, "--seeds", "1", "--device", "cpu"]) == 0
-    assert settings.device() == torch.device("cpu")
+    asked = []
+
+    def run(*_, **__):
+        asked.append(settings.device())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiments, "run", run)
+    assert main(["run", *tiny, "--seeds", "1", "--device", "cpu"]) == 130
+    assert asked == [settings.device()] == [torch.device("cpu")]
     monkeypatch.delenv("UNROLLED_DEVICE")
     assert settings.device() == torch.device("cpu")
     monkeypatch.setenv("UNROLLED_PROFILE", "full")
