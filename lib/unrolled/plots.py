@@ -236,9 +236,9 @@ def heatmap(
     fig, ax = plt.subplots(figsize=size)
     limit = np.nanmax(np.abs(matrix)) or 1.0
     least, most = np.nanmin(matrix), np.nanmax(matrix)
-    if least < 0 >= most:  # nothing above zero: one half of the colours is enough
+    if least < 0 and most <= 0:  # one sign: one half of the colours is enough
         colours = {"cmap": "Blues_r", "vmin": -limit, "vmax": 0.0}
-    elif least >= 0 < most:
+    elif least >= 0 and most > 0:
         colours = {"cmap": "Reds", "vmin": 0.0, "vmax": limit}
     else:
         colours = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}

@@ -165,13 +165,10 @@ def measure_corpus_size(config: dict, seed: int, folder: Path) -> dict:
     return {"sizes": config["sizes"]} | {what: [column[what] for column in columns] for what in columns[0]}
 
 
-_CHARS = {
-    "corpus": "stories",
+_STORIES = {"corpus": "stories", "symbols_per_update": 2048, "seq_len": 64, "carry": True}
+_CHARS = _STORIES | {
     "characters": 2_000_000,
-    "symbols_per_update": 2048,
     "updates": 6000,
-    "seq_len": 64,
-    "carry": True,
     "orders": [1, 2, 3, 12],
     "edges": [1, 10, 20, 40, 80, 160, 320, 640],
     "asked": 250_000,
@@ -194,24 +191,16 @@ _COMPARED = {  # each has 310,000 to 350,000 weights
     "lstm": recurrent("lstm", 256, 1e-2),
     "transformer": attending(88, 3, (2, 256), {"learning_rate": 2e-3, "updates": 16_000}),
 }
-_RATES = {
-    "corpus": "stories",
+_RATES = _STORIES | {
     "characters": 2_000_000,
-    "symbols_per_update": 2048,
     "updates": 1000,
-    "seq_len": 64,
-    "carry": True,
     "rates": [1e-3, 3e-3, 1e-2, 3e-2],
     "models": {cell: _COMPARED[cell] for cell in ("rnn", "gru", "lstm")},
 }
-_SIZE = {
-    "corpus": "stories",
+_SIZE = _STORIES | {
     "characters": 10_000_000,
-    "symbols_per_update": 2048,
     "updates": 4000,
     "passes": 200,
-    "seq_len": 64,
-    "carry": True,
     "validations": 20,
     "patience": 5,
     "sizes": [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 9_000_000],
