@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import torch
-from pairs import Pair
 from torch import nn
 
+from pairs import Pair
 from unrolled.cells import CELLS, Cell, GRUCell, LSTMCell, unroll
 
 SHAPES = [  # cell, batch, time steps, d = h, forward only

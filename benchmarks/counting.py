@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+
+import arpa
 from dictionary_ngram import DictionaryKneserNey
 from pairs import WIDTH, Pair, figure
-
-from unrolled import arpa, corpora, stories
-from unrolled.counts import Counts
-from unrolled.ngram import KneserNey
-from unrolled.vocabulary import Vocabulary
+from unrolled.ngram import Counts, KneserNey
+from unrolled.text import Vocabulary, corpora, stories
 
 ORDER = 6
 SIZES = (30_000, 100_000, 300_000, 1_000_000)  # characters to count, where the peer is made of dictionaries
@@ -61,7 +60,7 @@ def shakespeare() -> Text | str:
     state = corpora.state(SHAKESPEARE)
     if state not in ("mirrored", "cached"):
         return f"Tiny Shakespeare is left out: {state} in {corpora.folder()}; unrolled.corpora.load fetches it"
-    corpus = corpora.load(SHAKESPEARE)
+    corpus = corpora.load_corpus(SHAKESPEARE)
     vocabulary = Vocabulary(corpus.train + corpus.validation)
     training, held_out = vocabulary.encode(corpus.train), vocabulary.encode(corpus.validation)
     return Text(f"Tiny Shakespeare, {len(training):,} characters", vocabulary, training, held_out)

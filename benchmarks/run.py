@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+import torch
+
 import cells
 import counting
-import torch
 import training
 from pairs import WIDTH, Pair, heading, measure
-
 from unrolled import settings
 
 

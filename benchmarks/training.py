@@ -14,21 +14,19 @@ from functools import cache, partial
 from statistics import fmean
 
 import torch
-import word_loop
-from pairs import Pair, agree
 from torch import nn
 from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
-from word_loop import WordModel
 
-from unrolled import corpora, settings, stories
-from unrolled.batches import Streams
+import word_loop
+from pairs import Pair, agree
+from unrolled import settings
 from unrolled.cells import LSTMCell, detach
-from unrolled.cross_entropy import cross_entropy
 from unrolled.models import LanguageModel
-from unrolled.recipes import Recipe
-from unrolled.training import train
-from unrolled.vocabulary import Vocabulary, WordVocabulary, split_words
+from unrolled.text import Streams, Vocabulary, WordVocabulary, corpora, split_words, stories
+from unrolled.training import Recipe, train
+from unrolled.training.loss import cross_entropy
+from word_loop import WordModel
 
 WIKITEXT, WORDS = "wikitext-2", 33_278  # and how many words it has
 RATE, CLIP = 20.0, 0.25  # the example's
@@ -83,7 +81,7 @@ def wikitext() -> torch.Tensor | None:
     """Return WikiText-2's training text, symbol numbers; None where it is not here. Nothing is downloaded."""
     if corpora.state(WIKITEXT) not in ("mirrored", "cached"):
         return None
-    text = split_words(corpora.load(WIKITEXT).train)
+    text = split_words(corpora.load_corpus(WIKITEXT).train)
     return WordVocabulary(text).encode(text)
 
 

@@ -1,13 +1,11 @@
-"""What all tests share: tools and benchmarks on the path, and strictness where a skip would hide something."""
+"""What all tests share: strictness where a skip would hide something, and the built pages."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks")]
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "_build" / "matplotlib"))  # as tools/execute.py does, and why
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from unrolled import decoding, distributed, experiments, saved, settings
+from unrolled import decoding, experiments, settings
 from unrolled.__main__ import main, parser
-from unrolled.evaluation import evaluate
 from unrolled.experiments import Experiment, base
-from unrolled.exposure import ScheduledSampling
-from unrolled.models import FixedWindowLM, LanguageModel
-from unrolled.vocabulary import Vocabulary, WordVocabulary
+from unrolled.measure import evaluate
+from unrolled.models import FixedWindowLM, LanguageModel, ScheduledSampling, files
+from unrolled.text import Vocabulary, WordVocabulary
+from unrolled.training import distributed
 
 TINY = {
     "corpus": "stories",
@@ -279,8 +279,8 @@ def test_help_has_examples_that_parse(capsys, command):
 def test_words_are_written_as_words(tmp_path):
     vocabulary = WordVocabulary(["the", "cat", "sat", "on", "the", "mat", "\n"])
     model = LanguageModel(len(vocabulary), hidden_size=4, core="torch-lstm", num_layers=2)
-    saved.save(tmp_path / "a.model", model, vocabulary)
-    again, words = saved.load(tmp_path / "a.model")
+    files.save_model(tmp_path / "a.model", model, vocabulary)
+    again, words = files.load_model(tmp_path / "a.model")
     assert type(again) is LanguageModel and not again.training and words.symbols == vocabulary.symbols
     assert words["the"] == vocabulary["the"] and words["dog"] == words.unknown
     tokens = vocabulary.encode(["the", "cat"])[None]
@@ -292,18 +292,18 @@ def test_a_model_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
         Path(file).write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(saved.torch, "save", cut_off)
+    monkeypatch.setattr(files.torch, "save", cut_off)
     with pytest.raises(OSError, match="No space left"):
-        saved.save(tmp_path / "a.model", LanguageModel(3, hidden_size=4), Vocabulary("abc"))
+        files.save_model(tmp_path / "a.model", LanguageModel(3, hidden_size=4), Vocabulary("abc"))
     assert not (tmp_path / "a.model").exists()
 
 
-@pytest.mark.parametrize("kind", saved.KINDS.values())
+@pytest.mark.parametrize("kind", files.KINDS.values())
 def test_every_kind_of_model_is_made_again(kind, tmp_path):
     vocabulary = Vocabulary("abc")
     own = {"least": 0.5, "ramp": 2} if kind is ScheduledSampling else {}
     model = kind(len(vocabulary), hidden_size=8, **own).eval()
-    saved.save(tmp_path / "a.model", model, vocabulary)
-    again, symbols = saved.load(tmp_path / "a.model")
+    files.save_model(tmp_path / "a.model", model, vocabulary)
+    again, symbols = files.load_model(tmp_path / "a.model")
     tokens = symbols.encode("abcab")[None]
     assert type(again) is kind and torch.equal(again(tokens)[0], model(tokens)[0])

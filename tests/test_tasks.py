@@ -1,58 +1,291 @@
-"""Recall: an oracle is always right, a reader without memory half of the time."""
+"""Memory tasks: what they ask, what it costs not to remember, and who succeeds."""
 
-import numpy as np
+import math
+
 import pytest
+import sympy
 import torch
 from torch import nn
 
-from unrolled import stories
-from unrolled.models import NeuralModel
-from unrolled.tasks import recall
-from unrolled.vocabulary import Vocabulary
-
-CORPUS = stories.corpus(300_000, seed=5)
-VOCABULARY = Vocabulary(CORPUS.text)
-EDGES = [0, 100, 300, 2000]
+from unrolled import experiments
+from unrolled.cells import CELLS, RNNCell, initialise, unroll
+from unrolled.experiments import memory as experiment
+from unrolled.tasks import TASKS, Adding, Copy, Outcome, SequenceModel, score, train_on_task
 
 
-class Reader(NeuralModel):
-    """A model whose logits are a fixed function of the text's positions, or of nothing."""
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
 
-    device = torch.device("cpu")
 
-    def __init__(self, logits):
+@pytest.mark.parametrize("length", [2, 7, 10])
+def test_adding_has_a_marker_in_each_half_and_wants_the_sum(length):
+    inputs, targets = Adding(length).batch(2000, seeded())
+    assert inputs.shape == (2000, length, 2) and targets.shape == (2000,)
+    numbers, markers = inputs.unbind(2)
+    assert numbers.min() >= 0 and numbers.max() <= 1
+    half = length // 2
+    assert (markers[:, :half].sum(1) == 1).all() and (markers[:, half:].sum(1) == 1).all()
+    assert (markers.sum(0) > 0).all()  # every place is marked in some sequence
+    assert torch.allclose((numbers * markers).sum(1), targets)
+
+
+def test_the_trivial_error_of_adding_is_a_sixth():
+    """Derived by SymPy: the best constant and its error; and simulated, with 0.1767 far outside."""
+    first, second, guess = sympy.symbols("first second guess")
+    error = sympy.integrate((first + second - guess) ** 2, (first, 0, 1), (second, 0, 1))
+    (best,) = sympy.solve(sympy.diff(error, guess), guess)
+    assert best == 1 and error.subs(guess, best) == sympy.Rational(1, 6)
+    assert Adding.trivial == float(sympy.Rational(1, 6))
+
+    task = Adding(10)
+    inputs, targets = task.batch(200_000, seeded())
+    squares = (targets - 1) ** 2
+    uncertainty = squares.std().item() / math.sqrt(len(squares))
+    assert abs(squares.mean().item() - task.trivial) < 4 * uncertainty
+    assert abs(squares.mean().item() - 0.1767) > 20 * uncertainty
+    assert task.loss(torch.ones(200_000, 10, 1), targets).item() == pytest.approx(squares.mean().item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("length", [1, 2, 15])
+def test_copy_shows_pauses_and_wants_again(length):
+    inputs, targets = Copy(length).batch(500, seeded())
+    assert inputs.shape == (500, length + 20, 10) and targets.shape == (500, length + 20)
+    assert (inputs.sum(2) == 1).all()
+    symbols = inputs.argmax(2)
+    assert (symbols[:, :10] < 8).all() and set(symbols[:, :10].unique().tolist()) == set(range(8))
+    assert (symbols[:, 10 : length + 9] == 8).all() and (symbols[:, length + 9] == 9).all()
+    assert (symbols[:, length + 10 :] == 8).all()
+    assert (targets[:, : length + 10] == 8).all() and torch.equal(targets[:, length + 10 :], symbols[:, :10])
+
+
+@pytest.mark.parametrize("length", [1, 5, 50])
+def test_the_trivial_loss_of_copy_is_that_of_the_best_answer_that_knows_only_the_step(length):
+    task = Copy(length)
+    _, targets = task.batch(20_000, seeded())
+    logits = torch.full((length + 20, 9), -60.0)
+    logits[: length + 10, 8] = 60.0  # certainly a blank
+    logits[length + 10 :, :8] = 0.0  # any symbol
+    assert task.trivial == pytest.approx(10 * math.log(8) / (length + 20))
+    assert task.loss(logits.expand(20_000, -1, -1), targets).item() == pytest.approx(task.trivial, rel=1e-5)
+    # No other distribution over time does better: the entropy of what was seen at each step is the least.
+    shares = torch.stack([(targets == symbol).double().mean(0) for symbol in range(9)])
+    assert torch.special.entr(shares).sum(0).mean().item() == pytest.approx(task.trivial, rel=1e-3)
+
+
+def test_one_knows_the_goal():
+    assert Adding(10).goal == 0.01 < Adding(10).trivial
+    assert Copy(10).goal == pytest.approx(math.log(8) / 30)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_same_seed_gives_the_same_sequences_and_training(name):
+    task = TASKS[name](6)
+    assert all(torch.equal(a, b) for a, b in zip(task.batch(5, seeded(3)), task.batch(5, seeded(3)), strict=True))
+    assert not torch.equal(task.batch(5, seeded(3))[0], task.batch(5, seeded(4))[0])
+
+    def outcome(seed):
+        torch.manual_seed(0)
+        model = SequenceModel(RNNCell(task.input_size, 8), task.output_size)
+        return train_on_task(model, task, updates=12, batch=4, score_every=5, sequences=50, seed=seed)
+
+    first = outcome(1)
+    assert first == outcome(1) and first.losses != outcome(2).losses
+    assert first.scored == [5, 10, 12] and first.updates == len(first.losses) == 12 and not first.success
+
+
+def test_a_model_answers_every_step():
+    model = SequenceModel(RNNCell(2, 8), 3)
+    inputs = torch.randn(4, 6, 2)
+    outputs = model(inputs)
+    assert outputs.shape == (4, 6, 3)
+    assert torch.allclose(outputs[:, :2], model(inputs[:, :2]), atol=1e-6)
+
+
+class Oracle(nn.Module):
+    """It remembers everything."""
+
+    def __init__(self):
         super().__init__()
-        self.logits = logits  # (length, vocab_size)
+        self.bias = nn.Parameter(torch.zeros(1))
 
-    def forward(self, tokens, state=None):
-        rows, length = tokens.shape
-        if state is None:  # every stream begins where token_nats cut the text
-            stream = -(-len(self.logits) // 32)
-            state = torch.arange(rows) * stream
-        at = (state[:, None] + torch.arange(length)).clamp(max=len(self.logits) - 1)
-        return self.logits[at], state + length
+    def forward(self, inputs):
+        return inputs.prod(2).cumsum(1)[..., None] + self.bias
 
 
-def test_an_oracle_is_always_right_and_its_opposite_never():
-    truth = nn.functional.one_hot(VOCABULARY.encode(CORPUS.text), len(VOCABULARY)).float()
-    for kind in ("name", "pronoun", "place"):
-        for sign, expected in ((1, 1.0), (-1, 0.0)):
-            shares, counts = recall(Reader(sign * truth), VOCABULARY, CORPUS, kind, EDGES)
-            assert counts.sum() > 100 and np.allclose(shares[counts > 0], expected)
+def test_training_stops_at_success():
+    outcome = train_on_task(Oracle(), Adding(30), updates=500, score_every=7)
+    assert outcome.success and outcome.updates == 7 and outcome.scored == [7] and not outcome.diverged
+    assert outcome.scores[0] < 0.01
 
 
-def test_without_memory_half_of_the_answers_are_right():
+def test_no_sequences_are_learned_from_or_scored_twice():
+    drawn = []
+
+    class Watched(Adding):
+        def batch(self, batch, generator):
+            drawn.append(super().batch(batch, generator))
+            return drawn[-1]
+
+    train_on_task(SequenceModel(RNNCell(2, 4), 1), Watched(6), updates=4, batch=20, sequences=20, score_every=2)
+    assert len({inputs.sum().item() for inputs, _ in drawn}) == len(drawn) == 4 + 2
+
+
+def test_success_is_judged_by_the_fresh_sequences():
+    class Misleading(Adding):
+        def batch(self, batch, generator):
+            inputs, targets = super().batch(batch, generator)
+            return inputs, targets + (batch == 50)
+
+    outcome = train_on_task(Oracle(), Misleading(30), updates=2, batch=8, sequences=50, score_every=1)
+    assert not outcome.success and max(outcome.losses) < 0.01 and min(outcome.scores) > 0.9
+
+
+def test_a_small_network_solves_a_short_task_and_without_memory_it_does_not():
     torch.manual_seed(0)
-    same = torch.randn(len(VOCABULARY)).expand(len(CORPUS.text), -1)  # prefers some letters, always the same
-    tied = torch.zeros(len(CORPUS.text), len(VOCABULARY))
-    for kind in ("name", "pronoun"):
-        shares, counts = recall(Reader(same), VOCABULARY, CORPUS, kind, [0, 5000])
-        assert abs(shares[0] - 0.5) < 4 * 0.5 / np.sqrt(counts[0])
-        assert recall(Reader(tied), VOCABULARY, CORPUS, kind, [0, 5000])[0] == 0.5
+    task = Adding(6)
+    cell = initialise(RNNCell(2, 32, "relu"), "identity")
+    model = SequenceModel(cell, 1)
+    outcome = train_on_task(model, task, updates=1500, batch=32, learning_rate=3e-3, clip=1.0, score_every=50)
+    assert outcome.success and score(model, task, 2000, seeded(9)) < 1.3 * task.goal
+
+    class Forgetful(SequenceModel):
+        def forward(self, inputs):
+            return self.output(torch.tanh(self.cell.project(inputs)))
+
+    outcome = train_on_task(Forgetful(RNNCell(2, 32), 1), task, updates=300, batch=32, score_every=100)
+    assert not outcome.success and outcome.updates == 300
+    # the last marker may be at the last step, and so a little is known without memory
+    assert 0.7 < outcome.scores[-1] / task.trivial < 1.2
 
 
-def test_an_empty_bin_is_nan_and_an_unknown_kind_is_named():
-    shares, counts = recall(Reader(torch.zeros(len(CORPUS.text), len(VOCABULARY))), VOCABULARY, CORPUS, "name", [0, 1])
-    assert counts[0] == 0 and np.isnan(shares[0])
-    with pytest.raises(ValueError, match="kind is 'planet', which this corpus never recalls; it recalls animal"):
-        recall(Reader(torch.zeros(1, 1)), VOCABULARY, CORPUS, "planet", EDGES)
+@pytest.mark.parametrize("kind", CELLS)
+def test_every_cell_can_be_asked_and_taught(kind):
+    torch.manual_seed(0)
+    model, task = SequenceModel(CELLS[kind](2, 4), 1), Adding(6)
+    inputs, _ = task.batch(3, seeded(0))
+    answers = model(inputs)
+    assert answers.shape == (3, 6, 1)
+    assert torch.allclose(answers[:, 2], model.output(unroll(model.cell, inputs[:, :3])[0][:, -1]), atol=1e-6)
+    before = [weight.clone() for weight in model.parameters()]
+    outcome = train_on_task(model, task, updates=1, sequences=10)
+    assert outcome.updates == 1 and not outcome.diverged
+    assert all((weight != old).any() for weight, old in zip(model.parameters(), before, strict=True))
+
+
+def test_clipping_bounds_the_gradient_and_divergence_is_told():
+    task = Adding(10)
+
+    class Exploding(SequenceModel):
+        def forward(self, inputs):
+            return super().forward(inputs) * self.output.weight.square().sum() * 1e18
+
+    model = Exploding(RNNCell(2, 4), 1)
+    outcome = train_on_task(model, task, updates=50, learning_rate=10.0)
+    assert outcome.diverged and not outcome.success and outcome.updates == len(outcome.losses) < 50
+
+    model = SequenceModel(RNNCell(2, 4), 1)
+    train_on_task(model, task, updates=1, clip=1e-3)
+    norms = [weight.grad.norm() for weight in model.parameters()]
+    assert torch.stack(norms).norm().item() == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_the_first_update_moves_each_weight_by_the_learning_rate():
+    model = SequenceModel(RNNCell(2, 4), 1)  # Adam's first step has this length, whatever the gradient
+    before = model.output.weight.detach().clone()
+    train_on_task(model, Adding(10), updates=1, learning_rate=0.25)
+    assert (model.output.weight - before).abs().tolist() == [pytest.approx([0.25] * 4, rel=1e-3)]
+
+
+@pytest.fixture
+def tiny():
+    config = experiment.EXPERIMENTS[0].configs["quick"]
+    small = {"updates": 4, "batch": 3, "hidden_size": 5, "sequences": 20}
+    lengths = {"adding": [2, 4], "copy": [1]}
+    tasks = {name: told | small | {"lengths": lengths[name]} for name, told in config["tasks"].items()}
+    return config | {"tasks": tasks}
+
+
+def test_the_experiment_measures_each_remedy_at_each_length_and_goes_on(tiny, tmp_path, monkeypatch):
+    metrics = experiment.measure_memory(tiny, 0, tmp_path)
+    assert metrics["adding-lengths"] == [2, 4] and metrics["copy-lengths"] == [1]
+    assert len(metrics) == 2 + 2 * 5 * len(tiny["remedies"])
+    assert metrics["adding-tanh-success"] == [0, 0] and metrics["adding-tanh-solved"] == 0
+    assert metrics["copy-irnn-clipped-updates"] == [4]
+    assert all(math.isfinite(loss) for loss in metrics["adding-irnn-loss"])
+    assert len(list(tmp_path.iterdir())) == 3 * len(tiny["remedies"])
+
+    asked = []
+    train_one = experiment.train_one
+
+    def watched(told, remedy, task, seed):
+        asked.append((remedy, task))
+        return train_one(told, remedy, task, seed)
+
+    monkeypatch.setattr(experiment, "train_one", watched)
+    (tmp_path / "adding-tanh-4.json").unlink()
+    assert experiment.measure_memory(tiny, 0, tmp_path) == metrics
+    assert asked == [(tiny["remedies"]["tanh"], Adding(4))]
+
+
+def test_the_experiment_flushes_subnormal_numbers_and_leaves_them_as_they_were(tiny, tmp_path, monkeypatch):
+    flushed = []
+
+    def watched(*_):
+        flushed.append((torch.tensor(1e-30) * torch.tensor(1e-10)).item() == 0)
+        return {"success": 0}
+
+    monkeypatch.setattr(experiment, "train_one", watched)
+    can = torch.set_flush_denormal(True)
+    torch.set_flush_denormal(False)
+    experiment.measure_memory(tiny, 0, tmp_path)
+    assert flushed == [can] * 3 * len(tiny["remedies"])
+    assert torch.tensor(1e-30) * torch.tensor(1e-10) > 0
+
+
+def test_a_remedy_is_what_its_name_says(tiny, monkeypatch):
+    asked, told = {}, tiny["tasks"]["adding"]
+
+    def train(model, task, **how):
+        asked.update(how, cell=model.cell)
+        return Outcome(updates=4, scores=[task.trivial / 2, math.inf])
+
+    monkeypatch.setattr(experiment.memory, "train_on_task", train)
+    for label, remedy in tiny["remedies"].items():
+        end = experiment.train_one(told, remedy, Adding(4), 7)
+        cell, eye = asked["cell"], torch.eye(5)
+        assert cell.nonlinearity == ("relu" if "irnn" in label else "tanh")
+        assert torch.equal(cell.W_hh, eye) == ("irnn" in label)
+        assert torch.allclose(cell.W_hh @ cell.W_hh.T, eye, atol=1e-5) == ("tanh" not in label)
+        assert asked["clip"] == (1.0 if label.endswith("clipped") else math.inf)
+        assert (asked["learning_rate"], asked["seed"]) == (remedy["learning_rate"], 7)
+        assert end["loss"] == pytest.approx(0.5)  # the last finite one
+
+
+def test_a_run_that_diverged_before_it_was_scored_counts_as_no_better_than_trivial(tiny, monkeypatch):
+    ended = Outcome(diverged=True, updates=3, losses=[1.0] * 3)
+    monkeypatch.setattr(experiment.memory, "train_on_task", lambda *_, **__: ended)
+    end = experiment.train_one(tiny["tasks"]["adding"], tiny["remedies"]["irnn"], Adding(4), 0)
+    assert end == {"success": 0, "diverged": 1, "updates": 3, "loss": 1.0}
+
+
+def test_the_experiment_has_its_name():
+    assert experiments.find("memory-tasks").measure is experiment.measure_memory
+
+
+MODEL = SequenceModel(RNNCell(2, 3), 1)
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: Adding(1), "length is 1; two markers need at least 2"),
+        (lambda: Copy(0), "length is 0; the delimiter needs at least 1"),
+        (lambda: train_on_task(MODEL, Adding(4), updates=0), "updates is 0; it must be above 0"),
+        (lambda: train_on_task(MODEL, Adding(4), updates=1, clip=0.0), "clip is 0.0"),
+        (lambda: train_on_task(MODEL, Adding(4), updates=1, learning_rate=-1.0), "learning_rate is -1.0"),
+        (lambda: train_on_task(MODEL, Adding(4), updates=1, batch=0), "batch is 0"),
+    ],
+)
+def test_bad_input_is_named(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

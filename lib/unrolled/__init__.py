@@ -1,9 +1,9 @@
-"""The helper library of *Unrolled*: one idea a file, each small enough to read in one sitting.
+"""The helper library of *Unrolled*, in rooms that follow the book's table of contents.
 
-The modules stand on floors. ``settings``, ``grammar``, ``stories``, ``sources``, ``corpora``, ``vocabulary``,
-``batches`` and ``cells`` know nothing of training; ``models`` are built of cells; ``training`` and ``evaluation`` use
-models; ``experiments`` uses all of them and ``records`` keeps what they measured; ``plots``, ``readings``, ``diagrams``
-and ``explore`` draw what they are given and compute nothing.
+``text`` and ``ngram`` (chapter 1), ``cells`` (2, 5, 6), ``bptt`` and ``symbolic`` (3, 5, 6), ``tasks`` and ``measure``
+(4), ``models``, ``training`` and ``decoding`` (7). ``figures`` draws what it is given, ``answers`` checks exercises,
+``experiments`` keeps what only hours can measure. No room knows of those above it: ``tests/test_rooms.py`` has the
+floors.
 """
 
 __version__ = "0.1.0"

@@ -12,8 +12,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from unrolled import corpora, decoding, distributed, experiments, records, saved, settings
-from unrolled.vocabulary import WordVocabulary, split_words
+from unrolled import decoding, experiments, settings
+from unrolled.experiments import records
+from unrolled.models import files
+from unrolled.text import WordVocabulary, corpora, split_words
+from unrolled.training import distributed
 
 _MAIN = """\
 examples:
@@ -72,7 +75,7 @@ def _run(arguments: argparse.Namespace) -> None:
         if distributed.rank() == 0:
             show(record)
             if arguments.record:
-                print(f"kept in {records.save(record)}")
+                print(f"kept in {records.save_record(record)}")
 
 
 def _show(arguments: argparse.Namespace) -> None:
@@ -99,7 +102,7 @@ def _sample(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{arguments.name!r} has no model {name!r}; {hint}")
     if not arguments.model and len(models) > 1:
         print(f"unrolled: {name} writes; --model can be one of {', '.join(models)}", file=sys.stderr)
-    model, vocabulary = saved.load(models[name])
+    model, vocabulary = files.load_model(models[name])
     words = isinstance(vocabulary, WordVocabulary)
     written = decoding.sample(
         model,
@@ -122,7 +125,7 @@ def _set_profile(arguments: argparse.Namespace) -> None:
 def _corpora(arguments: argparse.Namespace) -> None:
     lines = [corpora.describe(name) for name in arguments.names]  # an unknown name is told before anything is fetched
     for name, line in zip(arguments.names, lines, strict=True):
-        corpus = corpora.load(name)
+        corpus = corpora.load_corpus(name)
         print(f"{line}\n{'':12}{'characters':>12}{'words':>12}")
         for part in ("train", "validation", "test"):
             if text := getattr(corpus, part):

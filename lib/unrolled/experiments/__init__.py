@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from unrolled import distributed, records, settings
+from unrolled import settings
 from unrolled.experiments import (
     comparison,
     counting,
@@ -21,6 +21,7 @@ from unrolled.experiments import (
     gradients,
     language,
     memory,
+    records,
     recurrent,
     timing,
     trials,
@@ -28,6 +29,7 @@ from unrolled.experiments import (
     writing,
 )
 from unrolled.experiments.base import Experiment, kept, texts
+from unrolled.training import distributed
 
 EXPERIMENTS = {
     one.name: one
@@ -176,7 +178,7 @@ def recorded(name: str) -> records.Record:
         ValueError: there is no experiment of that name any more.
         records.RecordError: there is no record, or it was made with another configuration.
     """
-    experiment, record = find(name), records.load(name)
+    experiment, record = find(name), records.load_record(name)
     if record.config_hash != records.digest(experiment.configs.get(record.profile)):
         raise records.RecordError(
             f"the record of {name!r} was made with another configuration than the one it has now; "

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import torch
 
-from unrolled import corpora, distributed, saved, settings, stories
-from unrolled.models import NeuralModel
-from unrolled.training import History, Recipe, train
-from unrolled.vocabulary import Vocabulary, WordVocabulary, split_words
+from unrolled import settings
+from unrolled.models import NeuralModel, files
+from unrolled.text import Vocabulary, WordVocabulary, corpora, split_words, stories
+from unrolled.training import History, Recipe, distributed, train
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def texts(config: dict, seed: int = 0) -> tuple[str, str]:
     if config["corpus"] == "stories":
         parts = stories.corpus(config["characters"], seed=seed).split(0.9)
         return parts[0].text, parts[1].text
-    corpus = corpora.load(config["corpus"])
+    corpus = corpora.load_corpus(config["corpus"])
     return corpus.train, corpus.validation
 
 
@@ -143,7 +143,7 @@ def fit(
         checkpoint=checkpoint,
         label=checkpoint.stem,
     )
-    distributed.first(lambda: saved.save(checkpoint.with_suffix(".model"), model, text.vocabulary))
+    distributed.first(lambda: files.save_model(checkpoint.with_suffix(".model"), model, text.vocabulary))
     return model, history
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from unrolled import gradients, losses, settings, stories
-from unrolled.counts import Counts
-from unrolled.evaluation import Model, evaluate, token_nats
+from unrolled import settings
 from unrolled.experiments.base import Encoded, Experiment, encoded, fit, kept
 from unrolled.experiments.gradients import last_loss, windows_of
 from unrolled.experiments.language import attending, measure_each, model_of, recurrent, sizes
 from unrolled.experiments.recurrent import recall_by_lag
-from unrolled.models import FixedWindowLM, NeuralModel
-from unrolled.ngram import ModifiedKneserNey
-from unrolled.transformer import TransformerLM
+from unrolled.measure import breakdown, evaluate, gradients, token_nats
+from unrolled.measure.evaluation import Model
+from unrolled.models import FixedWindowLM, NeuralModel, TransformerLM
+from unrolled.ngram import Counts, ModifiedKneserNey
+from unrolled.text import stories
 
 
 def where(model: Model, text: Encoded, held_out: stories.StoryCorpus, edges: list[int]) -> dict:
@@ -25,13 +25,13 @@ def where(model: Model, text: Encoded, held_out: stories.StoryCorpus, edges: lis
 
     Returns:
         ``by-position``, nats per character in the bins between the edges; ``by-class``, the nats of all words of each
-        class together, in the order of `losses.by_class`; ``by-story``, the nats of each story.
+        class together, in the order of `breakdown.by_class`; ``by-story``, the nats of each story.
     """
     nats = token_nats(model, text.held_out, start=text.vocabulary["\n"])
     return {
-        "by-position": losses.by_position(nats, held_out, edges).tolist(),
-        "by-class": [share.nats for share in losses.by_class(nats, held_out).values()],
-        "by-story": losses.by_story(nats, held_out).round(2).tolist(),
+        "by-position": breakdown.by_position(nats, held_out, edges).tolist(),
+        "by-class": [share.nats for share in breakdown.by_class(nats, held_out).values()],
+        "by-story": breakdown.by_story(nats, held_out).round(2).tolist(),
     }
 
 
@@ -58,8 +58,8 @@ def measure_stories(config: dict, seed: int, folder: Path) -> dict:
         What `measure_each` tells of the neural models, with recall by lag and the loss by place (`where`) for each; and
         for all but the window network ``LABEL-lag`` (`lag`); for each order of n-gram ``ngram-N-nats``,
         ``ngram-N-bytes`` and the loss by place. Of the held-out stories ``floor``, their own nats per character;
-        ``characters``, how many there are; and ``classes``, ``class-words`` and ``class-characters`` as `losses.Share`
-        tells them.
+        ``characters``, how many there are; and ``classes``, ``class-words`` and ``class-characters`` as
+        `breakdown.Share` tells them.
     """
     _, held_out = stories.corpus(config["characters"]).split(0.9)  # the stories whose texts `base.texts` returns
 
@@ -80,7 +80,7 @@ def measure_stories(config: dict, seed: int, folder: Path) -> dict:
         tokens = windows_of(text.held_out.to(settings.device()), config["sequences"], config["steps"])
         return found | {"lag": lag(model, tokens)}
 
-    shares = losses.by_class(np.zeros(len(held_out.text)), held_out)
+    shares = breakdown.by_class(np.zeros(len(held_out.text)), held_out)
     metrics = {
         "floor": held_out.nats_per_character,
         "characters": len(held_out.text),

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from unrolled import corpora, decoding, stories
-from unrolled.counts import Counts
-from unrolled.evaluation import evaluate, token_nats
+from unrolled import decoding
 from unrolled.experiments.base import Experiment, texts
-from unrolled.ngram import AddK, KneserNey, ModifiedKneserNey
-from unrolled.vocabulary import Vocabulary, WordVocabulary, split_words
+from unrolled.measure import evaluate, token_nats
+from unrolled.ngram import AddK, Counts, KneserNey, ModifiedKneserNey
+from unrolled.text import Vocabulary, WordVocabulary, corpora, split_words, stories
 
 SMOOTHINGS = {
     "add-k": lambda counts, order: AddK(counts, order, k=0.1),
@@ -31,8 +30,9 @@ def measure_characters(config: dict, seed: int, folder: Path) -> dict:
     for name in config["corpora"]:
         training, validation = texts(config | {"corpus": name})
         metrics |= {f"{name}/{key}": value for key, value in _characters(training, validation, config).items()}
-    metrics |= {f"names/{name}": nats for name, nats in _names_apart(corpora.load("names"), config["orders"]).items()}
-    training, validation = _dive_into_deep_learning(corpora.load("time-machine"))
+    apart = _names_apart(corpora.load_corpus("names"), config["orders"])
+    metrics |= {f"names/{name}": nats for name, nats in apart.items()}
+    training, validation = _dive_into_deep_learning(corpora.load_corpus("time-machine"))
     scored = _characters(training, validation, config)
     return metrics | {f"time-machine-d2l/{key}": scored[key] for key in SMOOTHINGS}
 
@@ -97,7 +97,7 @@ def measure_words(config: dict, seed: int, folder: Path) -> dict:
             scores = [evaluate(make(counts, order), held_out) for order in config["orders"]]
             metrics[f"{name}/{smoothing}"] = [score.nats_per_symbol for score in scores]
         if name == "wikitext-2":
-            corpus = corpora.load(name)
+            corpus = corpora.load_corpus(name)
             file, test = corpus.files[0], vocabulary.encode(split(corpus.test))
             metrics[f"{name}/file"] = f"{file.path}, {file.note}"  # one of two, with the articles in different order
             scores = [evaluate(ModifiedKneserNey(counts, order), test) for order in config["orders"]]

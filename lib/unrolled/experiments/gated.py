@@ -7,12 +7,12 @@ from pathlib import Path
 
 import torch
 
-from unrolled import cells, gradients, settings
-from unrolled.evaluation import evaluate
+from unrolled import cells, settings
 from unrolled.experiments import memory
 from unrolled.experiments.base import Experiment, kept, trained
 from unrolled.experiments.gradients import last_loss, windows_of
 from unrolled.experiments.recurrent import recall_by_lag
+from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
 
 EMBEDDING = 32  # d in the language models below

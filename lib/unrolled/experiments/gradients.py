@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from unrolled import cells, gradients, settings
-from unrolled.evaluation import evaluate
+from unrolled import cells, settings
+from unrolled.cells import initialise
 from unrolled.experiments.base import Experiment, kept, recipe_of, texts
-from unrolled.initialisation import initialise
+from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
+from unrolled.text import Vocabulary
 from unrolled.training import train
-from unrolled.vocabulary import Vocabulary
 
 
 def model_of(vocab_size: int, hidden_size: int, remedy: dict) -> LanguageModel:

@@ -6,12 +6,11 @@ import statistics
 from collections.abc import Callable
 from pathlib import Path
 
-from unrolled import corpora, decoding
-from unrolled.evaluation import evaluate
+from unrolled import decoding
 from unrolled.experiments.base import Encoded, Experiment, encoded, fit, kept, training_seconds
-from unrolled.models import NeuralModel
-from unrolled.saved import KINDS
-from unrolled.vocabulary import WordVocabulary, split_words
+from unrolled.measure import evaluate
+from unrolled.models import KINDS, NeuralModel
+from unrolled.text import WordVocabulary, corpora, split_words
 
 SAMPLE = 400  # symbols
 
@@ -81,7 +80,7 @@ def measure_words(config: dict, seed: int, folder: Path) -> dict:
     """Train each model of words, and score it; ``LABEL-test`` is what it pays for a word of the test text, in nats."""
 
     def look(model: NeuralModel, text: Encoded) -> dict:
-        test = text.vocabulary.encode(split_words(corpora.load(config["corpus"]).test))
+        test = text.vocabulary.encode(split_words(corpora.load_corpus(config["corpus"]).test))
         return {"test": evaluate(model, test).nats_per_symbol}
 
     return measure_each(config, seed, folder, look)

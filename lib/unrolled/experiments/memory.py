@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from unrolled import cells, memory, settings
+from unrolled import cells, settings, tasks
+from unrolled.cells import initialise
 from unrolled.experiments.base import Experiment, kept
-from unrolled.initialisation import initialise
 
 
 def cell_of(remedy: dict, input_size: int, hidden_size: int) -> cells.Cell:
@@ -35,7 +35,7 @@ def stick(cell: cells.Cell, stuck: dict[str, float]) -> None:
         nn.init.constant_(cell.block(gate).b_h, bias)
 
 
-def train_one(told: dict, remedy: dict, task: memory.Task, seed: int) -> dict:
+def train_one(told: dict, remedy: dict, task: tasks.Task, seed: int) -> dict:
     """Train one network on one task with one remedy; return how it ended.
 
     Args:
@@ -51,8 +51,8 @@ def train_one(told: dict, remedy: dict, task: memory.Task, seed: int) -> dict:
     """
     torch.manual_seed(seed)
     cell = cell_of(remedy, task.input_size, told["hidden_size"])
-    outcome = memory.train_on_task(
-        memory.SequenceModel(cell, task.output_size).to(settings.device()),
+    outcome = tasks.train_on_task(
+        tasks.SequenceModel(cell, task.output_size).to(settings.device()),
         task,
         updates=told["updates"],
         batch=told["batch"],
@@ -88,7 +88,7 @@ def measure_memory(config: dict, seed: int, folder: Path) -> dict:
             for label in told.get("remedies", config["remedies"]):
                 remedy, ends = config["remedies"][label], []
                 for length in told["lengths"]:
-                    task = memory.TASKS[name](length)
+                    task = tasks.TASKS[name](length)
                     ends.append(
                         kept(
                             folder / f"{name}-{label}-{length}.json",

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 from torch.nn.functional import linear
 
-from unrolled import cells, decoding, settings, stories, tasks
-from unrolled.evaluation import evaluate
+from unrolled import cells, decoding, settings
 from unrolled.experiments.base import Experiment, texts, trained
+from unrolled.measure import evaluate, recall
 from unrolled.models import LanguageModel
-from unrolled.vocabulary import Vocabulary
+from unrolled.text import Vocabulary, stories
 
 
 def _trained(config: dict, seed: int, checkpoint: Path, **changes):
@@ -54,7 +54,7 @@ def recall_by_lag(model: LanguageModel, config: dict) -> dict:
     metrics = {}
     vocabulary, unseen = Vocabulary("".join(texts(config))), stories.corpus(config["asked"], seed=1)
     for kind in ("name", "pronoun"):
-        shares, counts = tasks.recall(model, vocabulary, unseen, kind, config["edges"])
+        shares, counts = recall.recall_by_lag(model, vocabulary, unseen, kind, config["edges"])
         metrics[kind], metrics[f"{kind}-asked"] = shares.tolist(), counts.tolist()
     return metrics
 

@@ -14,8 +14,7 @@ from unrolled.experiments.base import Experiment
 from unrolled.experiments.gated import EMBEDDING, parameters
 from unrolled.experiments.gated import EXPERIMENTS as GATED
 from unrolled.models import LanguageModel
-from unrolled.recipes import Recipe
-from unrolled.training import train
+from unrolled.training import Recipe, train
 
 
 def measure_time(config: dict, seed: int, folder: Path) -> dict:

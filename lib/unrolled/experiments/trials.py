@@ -7,12 +7,12 @@ from pathlib import Path
 
 import torch
 
-from unrolled import cells, memory, settings
-from unrolled.evaluation import evaluate
+from unrolled import cells, settings, tasks
 from unrolled.experiments.base import Experiment, kept, trained
 from unrolled.experiments.gated import EXPERIMENTS as GATED
 from unrolled.experiments.memory import EXPERIMENTS as VANILLA
 from unrolled.experiments.memory import stick, train_one
+from unrolled.measure import evaluate
 from unrolled.models import LanguageModel
 
 
@@ -20,7 +20,7 @@ def measure_stuck(config: dict, seed: int, folder: Path) -> dict:
     """Train an LSTM with each of its gates stuck open or shut, on the adding problem and on stories.
 
     Returns:
-        For each label what `memory.train_one` tells, under ``LABEL-success`` and so on; ``LABEL-nats``, nats per
+        For each label what `tasks.train_one` tells, under ``LABEL-success`` and so on; ``LABEL-nats``, nats per
         character on held-out stories, which are read from an empty state; and ``LABEL-training-nats``, those of the
         last 100 updates, whose state was carried on from the first.
     """
@@ -32,7 +32,7 @@ def measure_stuck(config: dict, seed: int, folder: Path) -> dict:
             return model
 
         adding = config["adding"]
-        ended = train_one(adding, config["remedy"] | {"stuck": stuck}, memory.Adding(*adding["lengths"]), seed)
+        ended = train_one(adding, config["remedy"] | {"stuck": stuck}, tasks.Adding(*adding["lengths"]), seed)
         model, held_out, history = trained(make, config, seed, folder / f"{label}.pt")
         nats = {
             "nats": evaluate(model, held_out).nats_per_symbol,
@@ -51,15 +51,15 @@ def measure_counting(config: dict, seed: int, folder: Path) -> dict:
     """Train each cell to count; ask it for aⁿbⁿ with n far beyond those it was trained on.
 
     Returns:
-        For each cell ``success``, ``updates`` and ``loss`` as `memory.train_one` tells them; and ``reach``, the last n
+        For each cell ``success``, ``updates`` and ``loss`` as `tasks.train_one` tells them; and ``reach``, the last n
         up to which all answers are right, at most the ``limit``.
     """
-    task = memory.Counting(config["length"])
+    task = tasks.Counting(config["length"])
 
     def one(kind: str) -> dict:
         torch.manual_seed(seed)
-        model = memory.SequenceModel(cells.CELLS[kind](task.input_size, config["hidden_size"]), task.output_size)
-        outcome = memory.train_on_task(
+        model = tasks.SequenceModel(cells.CELLS[kind](task.input_size, config["hidden_size"]), task.output_size)
+        outcome = tasks.train_on_task(
             model.to(settings.device()),
             task,
             updates=config["updates"],
@@ -70,7 +70,7 @@ def measure_counting(config: dict, seed: int, folder: Path) -> dict:
             score_every=config["score_every"],
             sequences=config["sequences"],
         )
-        right = memory.counted(model, config["limit"]).tolist()
+        right = tasks.counted(model, config["limit"]).tolist()
         return {
             "success": int(outcome.success),
             "updates": outcome.updates,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unrolled.evaluation import evaluate
 from unrolled.experiments.base import Experiment, trained
+from unrolled.measure import evaluate
 from unrolled.models import FixedWindowLM, NeuralModel
 
 

@@ -7,17 +7,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from unrolled import decoding, diversity, stories
-from unrolled.beam import beam_search
-from unrolled.counts import Counts
-from unrolled.evaluation import evaluate
+from unrolled import decoding
+from unrolled.decoding import beam_search, diversity
 from unrolled.experiments.base import Encoded, Experiment, encoded, fit, kept
 from unrolled.experiments.gradients import windows_of
 from unrolled.experiments.language import model_of, recurrent
-from unrolled.models import NeuralModel
-from unrolled.ngram import ModifiedKneserNey
-from unrolled.saved import load
-from unrolled.vocabulary import Vocabulary
+from unrolled.measure import evaluate
+from unrolled.models import NeuralModel, load_model
+from unrolled.ngram import Counts, ModifiedKneserNey
+from unrolled.text import Vocabulary, stories
 
 
 class Judge:
@@ -86,7 +84,7 @@ def measure_exposure(config: dict, seed: int, folder: Path) -> dict:
 
     def one(label: str, told: dict, text: Encoded, first: Path | None = None) -> dict:
         def make(vocab_size: int) -> NeuralModel:
-            return model_of(vocab_size, told) if first is None else load(first)[0]
+            return model_of(vocab_size, told) if first is None else load_model(first)[0]
 
         model, _ = fit(make, text, config | told["recipe"], seed, folder / f"{label}.pt")
         written = decoding.generate(model, prompts, length=length, seed=seed * config["texts"])
@@ -95,7 +93,7 @@ def measure_exposure(config: dict, seed: int, folder: Path) -> dict:
     def own() -> dict:
         """Let the teacher write stories side by side, which then follow each other as one text."""
         starts = torch.full((config["rows"], 1), text.vocabulary["\n"])
-        model, _ = load(teacher)
+        model, _ = load_model(teacher)
         written = decoding.generate(model, starts, length=config["own"] // config["rows"], seed=seed * config["rows"])
         return {"numbers": torch.cat(written).tolist()}
 

@@ -1,0 +1,275 @@
+"""The LSTM's backward pass by hand, in NumPy, and the paths by which its cell state reaches the next one.
+
+Sequences are rows: inputs are (…, time, input_size), where … is nothing for one sequence or (batch,) for several.
+A comment names the equation that its line computes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from unrolled.bptt.common import OUTPUT_AXES, begin, by_step, diagonal, output_errors, rows, score, sigmoid
+
+AXES = (
+    dict.fromkeys(("W_f", "W_i", "W_c", "W_o"), ("hidden_size", "hidden_size + input_size"))
+    | dict.fromkeys(("b_f", "b_i", "b_c", "b_o"), ("hidden_size",))
+    | OUTPUT_AXES
+)
+
+
+class Parameters(NamedTuple):
+    """The weights of an LSTM network, stored (out, in).
+
+    Attributes:
+        W_f, W_i, W_c, W_o: weights of the forget gate, the input gate, the candidate and the output gate, by which
+            [h_{t−1}, x_t] is multiplied, (hidden_size, hidden_size + input_size).
+        b_f, b_i, b_c, b_o: their biases, (hidden_size,).
+        W_hy: output weights, (vocab_size, hidden_size).
+        b_y: bias of the logits, (vocab_size,).
+    """
+
+    W_f: np.ndarray
+    W_i: np.ndarray
+    W_c: np.ndarray
+    W_o: np.ndarray
+    b_f: np.ndarray
+    b_i: np.ndarray
+    b_c: np.ndarray
+    b_o: np.ndarray
+    W_hy: np.ndarray
+    b_y: np.ndarray
+
+
+class Trace(NamedTuple):
+    """What the forward pass keeps for the backward pass.
+
+    Attributes:
+        parameters: the weights.
+        inputs: x_1 … x_T, (…, time, input_size).
+        targets: the symbols to predict, (…, time).
+        step_weights: c_1 … c_T, what each step's loss counts, (time,).
+        states: h_0 … h_T, (…, time + 1, hidden_size).
+        cells: c_0 … c_T, (…, time + 1, hidden_size).
+        forget, input, candidate, output: f_t, i_t, c̃_t, o_t for t = 1 … T, (…, time, hidden_size).
+        squashed: tanh(c_1) … tanh(c_T), (…, time, hidden_size).
+        probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
+    """
+
+    parameters: Parameters
+    inputs: np.ndarray
+    targets: np.ndarray
+    step_weights: np.ndarray
+    states: np.ndarray
+    cells: np.ndarray
+    forget: np.ndarray
+    input: np.ndarray
+    candidate: np.ndarray
+    output: np.ndarray
+    squashed: np.ndarray
+    probabilities: np.ndarray
+
+
+class Gradients(NamedTuple):
+    """The total derivatives of the loss, each with the shape of what it is taken by.
+
+    Attributes:
+        W_f, W_i, W_c, W_o, b_f, b_i, b_c, b_o, W_hy, b_y: by the weights, as in `Parameters`.
+        h_0, c_0: by the states before the first step, (…, hidden_size).
+        inputs: by x_1 … x_T, (…, time, input_size).
+        states: by h_1 … h_T, (…, time, hidden_size).
+        cells: by c_1 … c_T, (…, time, hidden_size).
+    """
+
+    W_f: np.ndarray
+    W_i: np.ndarray
+    W_c: np.ndarray
+    W_o: np.ndarray
+    b_f: np.ndarray
+    b_i: np.ndarray
+    b_c: np.ndarray
+    b_o: np.ndarray
+    W_hy: np.ndarray
+    b_y: np.ndarray
+    h_0: np.ndarray
+    c_0: np.ndarray
+    inputs: np.ndarray
+    states: np.ndarray
+    cells: np.ndarray
+
+
+def forward(
+    parameters: Parameters,
+    inputs: np.ndarray,
+    targets: np.ndarray,
+    h_0: np.ndarray | None = None,
+    c_0: np.ndarray | None = None,
+    *,
+    step_weights: np.ndarray | None = None,
+) -> tuple[float, Trace]:
+    """Run the network and price its predictions.
+
+        f_t = σ(W_f [h_{t−1}, x_t] + b_f)           (:eq:`eq-lstm-forget`)
+        i_t = σ(W_i [h_{t−1}, x_t] + b_i)           (:eq:`eq-lstm-input`)
+        c̃_t = tanh(W_c [h_{t−1}, x_t] + b_c)        (:eq:`eq-lstm-candidate`)
+        c_t = f_t ⊙ c_{t−1} + i_t ⊙ c̃_t             (:eq:`eq-lstm-cell`)
+        o_t = σ(W_o [h_{t−1}, x_t] + b_o)           (:eq:`eq-lstm-output`)
+        h_t = o_t ⊙ tanh(c_t)                       (:eq:`eq-lstm-output`)
+
+    The predictions and the loss L = Σ_t c_t L_t are those of `bptt.rnn.forward`. (There c_t is a number, the weight of
+    a step.) Complex weights, inputs or states are allowed, for differentiation by a complex step.
+
+    Args:
+        parameters: the weights.
+        inputs: x_1 … x_T, (…, time, input_size).
+        targets: the symbols to predict, integers, (…, time).
+        h_0: the hidden state before the first step, (…, hidden_size); zeros where None.
+        c_0: the cell state before the first step, (…, hidden_size); zeros where None.
+        step_weights: what each step's loss counts, (time,). None: 1/T each, the loss in nats per symbol.
+
+    Returns:
+        The loss L, nats, its mean over the sequences where there are several; and the trace, for `backward`.
+
+    Raises:
+        ValueError: arrays that do not fit together, or targets outside the vocabulary.
+    """
+    inputs, targets, step_weights, states, cells = begin(
+        parameters, AXES, inputs, targets, step_weights, h_0=h_0, c_0=c_0
+    )
+    W_f, W_i, W_c, W_o, b_f, b_i, b_c, b_o, _, _ = parameters
+    gates = f, i, g, o, q = [np.empty_like(states[..., 1:, :]) for _ in range(5)]  # g is c̃, and q is tanh(c)
+    # all of them (time, …, size); h[t] is h_t and c[t] is c_t, but x[t − 1] is x_t and f[t − 1] is f_t
+    x, h, c, f, i, g, o, q = (by_step(array) for array in (inputs, states, cells, f, i, g, o, q))
+    for t in range(1, len(h)):
+        v = np.concatenate([h[t - 1], x[t - 1]], axis=-1)  # [h_{t−1}, x_t]
+        f[t - 1] = sigmoid(v @ W_f.T + b_f)  # eq-lstm-forget
+        i[t - 1] = sigmoid(v @ W_i.T + b_i)  # eq-lstm-input
+        g[t - 1] = np.tanh(v @ W_c.T + b_c)  # eq-lstm-candidate
+        c[t] = f[t - 1] * c[t - 1] + i[t - 1] * g[t - 1]  # eq-lstm-cell
+        o[t - 1] = sigmoid(v @ W_o.T + b_o)  # eq-lstm-output
+        q[t - 1] = np.tanh(c[t])
+        h[t] = o[t - 1] * q[t - 1]  # eq-lstm-output
+    loss, probabilities = score(parameters, states, targets, step_weights)
+    return loss, Trace(parameters, inputs, targets, step_weights, states, cells, *gates, probabilities)
+
+
+def backward(trace: Trace) -> Gradients:
+    """Carry the derivative of the loss back through time, along the hidden state and along the cell state.
+
+    δ^f_t, δ^i_t, δ^c_t, δ^o_t are the total derivatives by what goes into the nonlinearity of each gate and of the
+    candidate. W_{f,h} is the part of W_f that h_{t−1} is multiplied by, and W_{f,x} that of x_t; so for the others.
+    In the derivative by h_t, c_t is held; in that by c_t, h_t is not.
+
+        e_t = the loss by the logits                                                    (:eq:`eq-bptt-output`)
+        ∂L/∂h_t = W_hyᵀ e_t + Σ_{g=f,i,c,o} W_{g,h}ᵀ δ^g_{t+1}                          (:eq:`eq-lstm-delta-h`)
+        ∂L/∂c_t = ∂L/∂h_t ⊙ o_t ⊙ (1 − tanh²(c_t)) + f_{t+1} ⊙ ∂L/∂c_{t+1}              (:eq:`eq-lstm-delta-cell`)
+        δ^f_t = ∂L/∂c_t ⊙ c_{t−1} ⊙ f_t ⊙ (1 − f_t)                                     (:eq:`eq-lstm-delta-forget`)
+        δ^i_t = ∂L/∂c_t ⊙ c̃_t ⊙ i_t ⊙ (1 − i_t)                                         (:eq:`eq-lstm-delta-input`)
+        δ^c_t = ∂L/∂c_t ⊙ i_t ⊙ (1 − c̃_t ⊙ c̃_t)                                         (:eq:`eq-lstm-delta-candidate`)
+        δ^o_t = ∂L/∂h_t ⊙ tanh(c_t) ⊙ o_t ⊙ (1 − o_t)                                   (:eq:`eq-lstm-delta-output`)
+        ∂L/∂W_g = Σ_t δ^g_t [h_{t−1}, x_t]ᵀ,  ∂L/∂b_g = Σ_t δ^g_t  for g = f, i, c, o    (:eq:`eq-lstm-gradients`)
+        ∂L/∂h_0 = Σ_g W_{g,h}ᵀ δ^g_1,  ∂L/∂c_0 = f_1 ⊙ ∂L/∂c_1                          (:eq:`eq-lstm-gradients`)
+        ∂L/∂x_t = Σ_g W_{g,x}ᵀ δ^g_t                                                    (:eq:`eq-lstm-gradients`)
+
+    What bears the index T + 1 is 0. The derivatives by W_hy and b_y are those of :eq:`eq-gradients`.
+
+    Args:
+        trace: what `forward` returned.
+
+    Returns:
+        The gradients. Those by the weights are summed over the sequences; as the loss is a mean over these, so are
+        they.
+    """
+    W_f, W_i, W_c, W_o, _, _, _, _, W_hy, _ = trace.parameters
+    hidden_size, errors = len(W_f), output_errors(trace)  # eq-bptt-output
+    by_state, by_cell = np.zeros_like(trace.states), np.zeros_like(trace.cells)
+    pairs = np.concatenate([trace.states[..., :-1, :], trace.inputs], axis=-1)  # (…, time, hidden + input)
+    deltas = [np.empty_like(trace.forget) for _ in range(4)]
+    by_pair = np.empty(pairs.shape, by_state.dtype)
+    # as in forward; d_h[t] is ∂L/∂h_t, but delta_f[t − 1] is δ^f_t, and d_v[t − 1] is ∂L/∂[h_{t−1}, x_t]
+    c, e, d_h, d_c, d_v = (by_step(array) for array in (trace.cells, errors, by_state, by_cell, by_pair))
+    delta_f, delta_i, delta_c, delta_o = (by_step(delta) for delta in deltas)
+    gates = [by_step(gate) for gate in (trace.forget, trace.input, trace.candidate, trace.output, trace.squashed)]
+    later_h = later_c = 0  # what comes back from step t + 1 to h_t and to c_t
+    for t in range(len(e), 0, -1):
+        f, i, g, o, q = (gate[t - 1] for gate in gates)  # g is c̃_t, and q is tanh(c_t)
+        d_h[t] = e[t - 1] @ W_hy + later_h  # eq-lstm-delta-h
+        d_c[t] = d_h[t] * o * (1 - q * q) + later_c  # eq-lstm-delta-cell
+        delta_f[t - 1] = d_c[t] * c[t - 1] * f * (1 - f)  # eq-lstm-delta-forget
+        delta_i[t - 1] = d_c[t] * g * i * (1 - i)  # eq-lstm-delta-input
+        delta_c[t - 1] = d_c[t] * i * (1 - g * g)  # eq-lstm-delta-candidate
+        delta_o[t - 1] = d_h[t] * q * o * (1 - o)  # eq-lstm-delta-output
+        d_v[t - 1] = delta_f[t - 1] @ W_f + delta_i[t - 1] @ W_i  # eq-lstm-delta-h, eq-lstm-gradients
+        d_v[t - 1] += delta_c[t - 1] @ W_c + delta_o[t - 1] @ W_o  # eq-lstm-delta-h, eq-lstm-gradients
+        later_h, later_c = d_v[t - 1][..., :hidden_size], d_c[t] * f  # eq-lstm-delta-h, eq-lstm-delta-cell
+    d_h[0], d_c[0] = later_h, later_c  # eq-lstm-gradients
+    return Gradients(
+        *(rows(delta).T @ rows(pairs) for delta in deltas),  # eq-lstm-gradients: W_f, W_i, W_c, W_o
+        *(rows(delta).sum(axis=0) for delta in deltas),  # eq-lstm-gradients: b_f, b_i, b_c, b_o
+        W_hy=rows(errors).T @ rows(trace.states[..., 1:, :]),  # eq-gradients
+        b_y=rows(errors).sum(axis=0),  # eq-gradients
+        h_0=by_state[..., 0, :],
+        c_0=by_cell[..., 0, :],
+        inputs=by_pair[..., hidden_size:],  # eq-lstm-gradients
+        states=by_state[..., 1:, :],
+        cells=by_cell[..., 1:, :],
+    )
+
+
+def _cell_by_state(trace: Trace) -> dict[str, np.ndarray]:
+    """Return ∂c_t/∂h_{t−1}, c_{t−1} held, (…, time, h, h): each term in the brackets of :eq:`eq-lstm-cell-jacobian`."""
+    f, i, g = trace.forget, trace.input, trace.candidate
+    scales = {
+        "forget": (trace.cells[..., :-1, :] * f * (1 - f), trace.parameters.W_f),
+        "input": (g * i * (1 - i), trace.parameters.W_i),
+        "candidate": (i * (1 - g * g), trace.parameters.W_c),
+    }
+    return {gate: scale[..., None] * W[:, : len(W)] for gate, (scale, W) in scales.items()}
+
+
+def paths(trace: Trace) -> dict[str, np.ndarray]:
+    """Return ∂c_t/∂c_{t−1} in full, path by path: along the cell state, and through h_{t−1} and each gate.
+
+        ∂c_t/∂c_{t−1} = diag(f_t) + (diag(c_{t−1} ⊙ f_t ⊙ (1 − f_t)) W_{f,h} + diag(c̃_t ⊙ i_t ⊙ (1 − i_t)) W_{i,h}
+            + diag(i_t ⊙ (1 − c̃_t ⊙ c̃_t)) W_{c,h}) diag(o_{t−1} ⊙ (1 − tanh²(c_{t−1})))  (:eq:`eq-lstm-cell-jacobian`)
+
+    The last factor is ∂h_{t−1}/∂c_{t−1}. In it o_{t−1} is held, for no step computes its output gate from its own cell
+    state. But o_{t−1} depends on c_{t−2}, by way of h_{t−2}, and so the product of these Jacobians over several steps
+    is not the derivative of a cell state by an earlier one: that takes `jacobians`.
+
+    Args:
+        trace: what `forward` returned.
+
+    Returns:
+        The paths ``"direct"``, ``"forget"``, ``"input"`` and ``"candidate"``, (…, time, hidden_size, hidden_size) each.
+        Their sum is ∂c_t/∂c_{t−1}. At the first step only the direct one is not 0, as h_0 is given and depends on
+        nothing.
+    """
+    slope = np.zeros_like(trace.output)  # ∂h_{t−1}/∂c_{t−1} for t = 1 … T
+    slope[..., 1:, :] = (trace.output * (1 - trace.squashed * trace.squashed))[..., :-1, :]
+    direct = diagonal(trace.forget)
+    return {"direct": direct} | {gate: path * slope[..., None, :] for gate, path in _cell_by_state(trace).items()}
+
+
+def jacobians(trace: Trace) -> np.ndarray:
+    """Return the Jacobian of (h_t, c_t) by (h_{t−1}, c_{t−1}), both counting as given (:eq:`eq-lstm-jacobian`).
+
+        ∂c_t/∂h_{t−1} = A_t, the sum of the three terms in the brackets of :eq:`eq-lstm-cell-jacobian`
+        ∂c_t/∂c_{t−1} = diag(f_t)
+        ∂h_t/∂h_{t−1} = diag(tanh(c_t) ⊙ o_t ⊙ (1 − o_t)) W_{o,h} + diag(o_t ⊙ (1 − tanh²(c_t))) A_t
+        ∂h_t/∂c_{t−1} = diag(o_t ⊙ (1 − tanh²(c_t)) ⊙ f_t)
+
+    Args:
+        trace: what `forward` returned.
+
+    Returns:
+        The Jacobians, (…, time, 2 hidden_size, 2 hidden_size): rows for h_t, then for c_t; columns for h_{t−1}, then
+        for c_{t−1}.
+    """
+    o, q, W_o = trace.output, trace.squashed, trace.parameters.W_o
+    slope = (o * (1 - q * q))[..., None]  # ∂h_t/∂c_t, which scales rows
+    c_by_h = sum(_cell_by_state(trace).values())
+    c_by_c = diagonal(trace.forget)
+    h_by_h = (q * o * (1 - o))[..., None] * W_o[:, : len(W_o)] + slope * c_by_h
+    return np.block([[h_by_h, slope * c_by_c], [c_by_h, c_by_c]])

@@ -1,0 +1,93 @@
+"""The gated recurrent unit, written from the equations in their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from unrolled.cells import fused
+from unrolled.cells.base import Cell
+
+
+class GRUCell(Cell):
+    """Carry the hidden state one step forward through an update and a reset gate (Cho et al. 2014; Chung et al. 2014).
+
+        z = σ(W_z [h, x] + b_z)                    (:eq:`eq-gru-update`)
+        r = σ(W_r [h, x] + b_r)                    (:eq:`eq-gru-reset`)
+        h̃ = tanh(W_h [r ⊙ h, x] + b_h)             (:eq:`eq-gru-state`)
+        h_t = (1 − z) ⊙ h + z ⊙ h̃                  (:eq:`eq-gru-state`)
+
+    where h is h_{t−1} and x is x_t. This is the concatenated form; the code runs the fused one, in which ``W_xh`` holds
+    those columns of the three matrices that meet x, one block under the other, and ``W_hh`` those that meet h.
+
+    That is the form of Chung et al. 2014. With ``reset="after"`` the reset gate acts on the recurrent product, not on
+    the state: h̃ = tanh(W_xh x + b_h + r ⊙ (W_hh h + b_hh)). This is PyTorch's form, and another model. In PyTorch, as
+    in Cho et al. 2014, z *keeps* the old state. That is the same model with 1 − z under the name of z, and the
+    conversion changes the sign of the weights of z.
+
+    Args:
+        input_size: d, the length of an input vector.
+        hidden_size: h, the length of the state.
+        reset: ``"before"`` or ``"after"`` the recurrent product.
+
+    Attributes:
+        W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"z"``, ``"r"`` and ``"candidate"``.
+        W_hh: recurrent weights, (3 · hidden_size, hidden_size).
+        b_h: biases, (3 · hidden_size,).
+        b_hh: with ``reset="after"``, the bias of the candidate's recurrent product, (hidden_size,).
+
+    Raises:
+        ValueError: a size below 1, or another placement of the reset.
+    """
+
+    torch_cell, torch_layer = nn.GRUCell, nn.GRU
+    torch_blocks = {"r": 1, "z": -1, "candidate": 1}
+
+    def __init__(self, input_size: int, hidden_size: int, *, reset: str = "before"):
+        if reset not in ("before", "after"):
+            raise ValueError(f"reset is {reset!r}; it can be 'before' or 'after' the recurrent product")
+        super().__init__(input_size, hidden_size, ("z", "r", "candidate"), ["b_hh"] if reset == "after" else [])
+        self.reset = reset
+
+    def options(self) -> dict[str, Any]:
+        return {"reset": self.reset}
+
+    def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return z, r, candidate and h, (batch, hidden_size) each.
+
+        Args:
+            projected: what `project` made of x_t, (batch, 3 · hidden_size).
+            state: h_{t−1}, (batch, hidden_size).
+        """
+        h, two = state, 2 * self.hidden_size
+        if self.reset == "before":
+            z, r = torch.sigmoid(torch.addmm(projected[:, :two], h, self.W_hh[:two].T)).chunk(2, dim=-1)
+            candidate = torch.tanh(torch.addmm(projected[:, two:], r * h, self.W_hh[two:].T))
+        else:
+            recurrent = h @ self.W_hh.T  # (batch, 3 · hidden)
+            z, r = torch.sigmoid(projected[:, :two] + recurrent[:, :two]).chunk(2, dim=-1)
+            candidate = torch.tanh(projected[:, two:] + r * (recurrent[:, two:] + self.b_hh))
+        return {"z": z, "r": r, "candidate": candidate, "h": (1 - z) * h + z * candidate}
+
+    def fast(self, inputs: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what `cells.unroll` returns, by way of `fused`."""
+        projected = self.project(inputs.transpose(0, 1))  # (time, batch, 3 · hidden)
+        if self.reset == "before":
+            states, h = fused.GRUResetBefore.apply(projected, self.W_hh, state)
+        else:
+            states, h = fused.GRUResetAfter.apply(projected, self.W_hh, self.b_hh, state)
+        return states.transpose(0, 1), h  # (time, batch, hidden) → (batch, time, hidden)
+
+    def second_bias(self, name: str) -> torch.Tensor | None:
+        return self.b_hh if name == "candidate" and self.reset == "after" else None
+
+    def options_for_torch(self) -> dict[str, Any]:
+        if self.reset != "after":
+            raise ValueError('torch.nn\'s GRU resets after the product; a cell with reset="before" has no twin there')
+        return {}
+
+    @classmethod
+    def options_from_torch(cls, module: nn.GRUCell | nn.GRU) -> dict[str, Any]:
+        return {"reset": "after"}

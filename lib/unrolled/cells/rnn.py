@@ -1,0 +1,65 @@
+"""Recurrent cells, written from the book's equations in the order of the equations.
+
+A cell splits its step in two: `project` does what needs no state, and so can be done for all steps at once;
+`step` does what has to wait for the step before. `unroll` puts the two together, and `trace` keeps everything that was
+computed on the way. `RNNCell` is here, the gated cells are in `gated`, and what they all share is in `recurrence`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from unrolled.cells.base import Cell
+
+NONLINEARITIES = {"tanh": torch.tanh, "relu": torch.relu, "sigmoid": torch.sigmoid, "identity": lambda a: a}
+
+
+class RNNCell(Cell):
+    """Carry the hidden state one step forward (:eq:`eq-rnn`; Elman 1990).
+
+        a_t = W_xh x_t + W_hh h_{t−1} + b_h
+        h_t = tanh(a_t)
+
+    Args:
+        input_size: d, the length of an input vector.
+        hidden_size: h, the length of the state.
+        nonlinearity: ``"tanh"``, or another of `NONLINEARITIES`: ``"relu"``, ``"sigmoid"``, ``"identity"``.
+
+    Attributes:
+        W_xh: input weights, (hidden_size, input_size).
+        W_hh: recurrent weights, (hidden_size, hidden_size).
+        b_h: bias, (hidden_size,). PyTorch keeps two that are only ever added; one is enough.
+
+    Raises:
+        ValueError: a size below 1, or an unknown nonlinearity.
+    """
+
+    torch_cell, torch_layer = nn.RNNCell, nn.RNN
+    torch_blocks = {"h": 1}
+
+    def __init__(self, input_size: int, hidden_size: int, nonlinearity: str = "tanh"):
+        if nonlinearity not in NONLINEARITIES:
+            raise ValueError(f"nonlinearity is {nonlinearity!r}; it can be one of {', '.join(NONLINEARITIES)}")
+        super().__init__(input_size, hidden_size, ("h",))
+        self.nonlinearity = nonlinearity
+
+    def options(self) -> dict[str, Any]:
+        return {"nonlinearity": self.nonlinearity}
+
+    def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return h, that is h_t, from the projected x_t and h_{t−1}; all are (batch, hidden_size)."""
+        return {"h": NONLINEARITIES[self.nonlinearity](torch.addmm(projected, state, self.W_hh.T))}
+
+    def options_for_torch(self) -> dict[str, Any]:
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise ValueError(
+                f"torch.nn has no RNN with nonlinearity={self.nonlinearity!r}, only with 'tanh' and 'relu'"
+            )
+        return self.options()
+
+    @classmethod
+    def options_from_torch(cls, module: nn.RNNCell | nn.RNN) -> dict[str, Any]:
+        return {"nonlinearity": module.nonlinearity}

@@ -1,0 +1,23 @@
+"""Ways to write with a language model (chapter 7).
+
+`sampling` draws symbol after symbol, `beam` searches for the most probable text, and `diversity` measures how varied
+and how repetitive a text is.
+"""
+
+from unrolled.decoding.beam import Hypothesis, beam_search
+from unrolled.decoding.diversity import distinct, repetition
+from unrolled.decoding.sampling import distribution, evaluating, generate, keep_nucleus, keep_top_k, predict, sample
+
+__all__ = [
+    "Hypothesis",
+    "beam_search",
+    "distinct",
+    "distribution",
+    "evaluating",
+    "generate",
+    "keep_nucleus",
+    "keep_top_k",
+    "predict",
+    "repetition",
+    "sample",
+]

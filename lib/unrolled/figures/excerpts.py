@@ -1,0 +1,98 @@
+"""Draw texts: samples under their headings, and what a network does at each character that it reads."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import PlaceHolderLayoutEngine
+
+from unrolled.figures.plots import GREY, STYLE
+
+AS_PLACED = PlaceHolderLayoutEngine(False, False)  # layout="none" would be lost when the figure is drawn a second time
+COLUMNS = 30  # the most characters of a line
+LETTERS = 17  # in points: 8 where a figure of 7 inches is shrunk to a phone's width
+STRIP, LINE, SCALE = 0.25, 0.44, 0.5  # heights in inches: of a gate's strip, of a line's characters, of the scale
+
+
+def gates(text: str, values: Mapping[str, np.ndarray]) -> Figure:
+    """Draw a text in lines of 30 characters, over each a strip for every gate: white where shut, dark where open.
+
+    All figures of one text and as many gates have one size and one scale, so they can be an explorer's frames.
+
+    Args:
+        text: the text that is read; its lines are broken between words.
+        values: for each gate, under a letter or two, its value at each character, (characters,), from 0 to 1.
+
+    Raises:
+        ValueError: there is no text or no gate, a gate has not one value for each character, or a value does not
+            lie between 0 and 1.
+    """
+    if not text or not values:
+        raise ValueError("values is empty: give at least one gate" if text else "text is empty: give what is read")
+    rows = {name: np.asarray(given, dtype=float) for name, given in values.items()}
+    for name, row in rows.items():
+        if row.shape != (len(text),):
+            raise ValueError(f"{name!r} has shape {row.shape}; right is ({len(text)},), one value for each character")
+        wrong = row[~((row >= 0) & (row <= 1))]
+        if len(wrong):
+            raise ValueError(f"{name!r} has the value {wrong[0]:g}; a gate lies between 0 and 1")
+    whole = {"expand_tabs": False, "replace_whitespace": False, "drop_whitespace": False, "break_on_hyphens": False}
+    lines = textwrap.wrap(text, COLUMNS, **whole)
+    block = STRIP * len(rows) + LINE
+    height = SCALE + block * len(lines)
+    fig = plt.figure(figsize=(7.0, height), layout=AS_PLACED)
+    ax = fig.add_axes((0.06, 0, 0.93, 1))  # across in characters, downwards in inches
+    letters = {"family": "DejaVu Sans Mono", "fontsize": LETTERS, "ha": "center", "va": "center", "parse_math": False}
+    ticks, start = {}, 0
+    for top, written in zip(SCALE + block * np.arange(len(lines)), lines, strict=True):
+        end = start + len(written)
+        for place, (name, row) in enumerate(rows.items()):
+            middle, half = top + STRIP * (place + 0.5), 0.42 * STRIP
+            extent = (0, len(written), middle + half, middle - half)
+            image = ax.imshow(row[None, start:end], cmap="Blues", vmin=0, vmax=1, extent=extent, interpolation="none")
+            frame = {"fill": False, "edgecolor": GREY, "linewidth": 0.5, "clip_on": False}
+            ax.add_patch(plt.Rectangle((0, middle - half), len(written), 2 * half, **frame))
+            ticks[middle] = name
+        for column, letter in enumerate(written):
+            sign = {" ": "␣", "\n": "↵"}.get(letter, letter)
+            colour = "black" if sign == letter else GREY
+            ax.text(column + 0.5, top + block - 0.6 * LINE, sign, color=colour, **letters)
+        start = end
+    ax.set(xlim=(0, COLUMNS), ylim=(height, 0), aspect="auto", xticks=[])
+    ax.set_yticks(list(ticks), list(ticks.values()), fontsize=LETTERS)
+    ax.tick_params(length=0)
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+    scale = fig.add_axes((0.56, 1 - 0.3 / height, 0.25, 0.18 / height))
+    fig.colorbar(image, cax=scale, orientation="horizontal", ticks=[])
+    for x, align, end in ((-0.05, "right", "shut, 0"), (1.05, "left", "1, open")):
+        scale.text(x, 0.5, end, transform=scale.transAxes, ha=align, va="center_baseline", fontsize=LETTERS)
+    return fig
+
+
+def page(blocks: Mapping[str, str], lines: int = 3) -> Figure:
+    """Set short texts under their headings, for the frames of an explorer: as many lines each, the rest cut off.
+
+    Args:
+        blocks: headings and texts.
+        lines: how many lines of 80 characters each text gets.
+
+    Raises:
+        ValueError: there are no blocks.
+    """
+    if not blocks:
+        raise ValueError("blocks is empty: give at least one heading with its text")
+    fig = plt.figure(figsize=(7.0, 0.28 * len(blocks) * (lines + 2)), layout=AS_PLACED)
+    step, place = 1 / (len(blocks) * (lines + 2)), 1.0
+    for heading, text in blocks.items():
+        fig.text(0.01, place - step, heading, weight="bold", va="center", fontsize=STYLE["axes.labelsize"])
+        rows = textwrap.wrap(text.replace("\n", " ↵ "), 80)[:lines]
+        for number, row in enumerate(rows, start=2):
+            mono = {"family": "DejaVu Sans Mono", "fontsize": 10}
+            fig.text(0.01, place - number * step, row, va="center", parse_math=False, **mono)
+        place -= (lines + 2) * step
+    return fig

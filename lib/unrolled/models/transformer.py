@@ -1,0 +1,107 @@
+"""A small causal transformer, to compare the recurrent models with: it looks back instead of remembering."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from unrolled.models.base import NeuralModel, check_tokens
+
+
+class TransformerLM(NeuralModel):
+    """Predict the next symbol from those of the block so far, by causal self-attention (Vaswani et al. 2017).
+
+        x_t = dropout(E[w_t] + P[t])                         t counts from the beginning of the block
+        x ← x + dropout(attention(norm(x)))                  each step attends to itself and those before it
+        x ← x + dropout(W_2 dropout(gelu(W_1 norm(x) + b_1)) + b_2)
+        logits_t = W_hy norm(x_t) + b_y
+
+    The two middle lines come once for each layer. The norm stands before what it prepares, not after the sum
+    (Xiong et al. 2020).
+
+    A text is read in blocks of `context` symbols. Where one is full, its second half is the first half of the next. So
+    the predictions of the first block see 1, 2, … `context` symbols, those of every later block `context` / 2 + 1 to
+    `context`, and none sees more. The state is the block so far: a text can be read in pieces, and how it is cut up
+    changes no prediction. Every call reads the block again, even for a single symbol.
+
+    To train it, take windows of one block, ``Recipe(seq_len=context, carry=False, …)``: then every place is trained
+    alike, and nothing is read twice. Where blocks are carried on, half of each has been read before.
+
+    Args:
+        vocab_size: V, the number of symbols.
+        context: m, how many symbols a prediction sees at the most, an even number.
+        hidden_size: h, the length of x_t; W_1 is (4 h, h).
+        num_layers: how many layers there are.
+        num_heads: the heads of each attention, h / num_heads numbers each.
+        dropout: the share of the numbers that are set to zero while training, among them the attention's weights.
+
+    Raises:
+        ValueError: an odd context, heads that do not divide the hidden size, or a number that cannot be.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        *,
+        context: int = 128,
+        hidden_size: int = 128,
+        num_layers: int = 4,
+        num_heads: int = 4,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        if context < 2 or context % 2:
+            raise ValueError(f"context is {context}; it must be an even number, 2 or more")
+        if num_layers < 1:
+            raise ValueError(f"num_layers is {num_layers}; it must be 1 or more")
+        if num_heads < 1 or hidden_size % num_heads:
+            raise ValueError(f"num_heads is {num_heads}, which does not divide hidden_size, {hidden_size}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout is {dropout}; it must be 0 or more and below 1")
+        self.vocab_size, self.context = vocab_size, context
+        self.embedding = nn.Embedding(vocab_size, hidden_size)
+        self.positions = nn.Embedding(context, hidden_size)  # P
+        self.dropout = nn.Dropout(dropout)
+        layer = {"activation": "gelu", "batch_first": True, "norm_first": True}
+        self.layers = nn.ModuleList(  # nn.TransformerEncoder would begin with the same weights in every layer
+            nn.TransformerEncoderLayer(hidden_size, num_heads, 4 * hidden_size, dropout, **layer)
+            for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(hidden_size)
+        self.output = nn.Linear(hidden_size, vocab_size)  # W_hy, b_y
+        for table in (self.embedding, self.positions):
+            nn.init.normal_(table.weight, std=0.02)  # little, so that what the layers add to it counts
+
+    def attend(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Return norm(x) after the last layer, (batch, time, hidden_size), for one block of E[w], of the same shape."""
+        time = vectors.shape[1]
+        x = self.dropout(vectors + self.positions.weight[:time])
+        ahead = torch.ones(time, time, dtype=torch.bool, device=x.device).triu(1)  # True: must not be attended to
+        for layer in self.layers:
+            x = layer(x, src_mask=ahead)
+        return self.norm(x)
+
+    def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
+
+        Args:
+            tokens: symbol numbers, (batch, time).
+            state: the block before them, (batch, n), n ≤ context; None: nothing.
+
+        Raises:
+            ValueError: tokens without two axes or without a step, or a state that does not fit.
+        """
+        check_tokens(tokens)
+        block = tokens[:, :0] if state is None else state
+        if block.ndim != 2 or len(block) != len(tokens) or block.shape[1] > self.context:
+            raise ValueError(
+                f"state has shape {tuple(block.shape)}; ({len(tokens)}, n) is expected, n at most {self.context}"
+            )
+        block, tokens, states = block.to(self.device), tokens.to(self.device), []
+        while tokens.shape[1]:
+            if block.shape[1] == self.context:
+                block = block[:, self.context // 2 :]
+            read, tokens = tokens.tensor_split([self.context - block.shape[1]], dim=1)
+            block = torch.cat([block, read], dim=1)  # (batch, n)
+            states.append(self.attend(self.embedding(block))[:, -read.shape[1] :])
+        return self.output(torch.cat(states, dim=1)), block

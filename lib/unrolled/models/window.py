@@ -1,0 +1,97 @@
+"""The language model with a fixed window, of ordinary layers."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from unrolled.models.base import NeuralModel, check_tokens
+from unrolled.text import NONE
+
+
+class FixedWindowLM(NeuralModel):
+    """Predict the next symbol from the last few through ordinary layers (:eq:`eq-window`; Bengio et al. 2003).
+
+        x = [E[w_{t−m+1}], …, E[w_t]]                the vectors of the last m symbols, end to end
+        h ← tanh(norm(W h + b)), once for each hidden layer, beginning with h = x
+        logits_t = W_hy h + b_y
+
+    The state is the last m − 1 symbols, so that a text can be read in pieces. A symbol before the beginning has the
+    vector zero.
+
+    Args:
+        vocab_size: V, the number of symbols.
+        window: m, how many symbols it sees.
+        embedding_size: the length of a symbol's vector.
+        hidden_size: the units of each hidden layer.
+        hidden_layers: how many there are.
+        initialisation: how the layers' weights begin: ``"xavier"`` (Glorot & Bengio 2010: the variance is
+            2 / (inputs + outputs), the biases are zero), ``"default"`` (PyTorch's own: uniform, the variance is
+            1 / (3 inputs)) or ``"normal"`` (variance 1, however many inputs there are).
+        layer_norm: whether each hidden layer is normalised before its tanh, without weights of its own.
+
+    Raises:
+        ValueError: an unknown initialisation, or a size below 1.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        *,
+        window: int = 8,
+        embedding_size: int = 32,
+        hidden_size: int = 256,
+        hidden_layers: int = 4,
+        initialisation: str = "xavier",
+        layer_norm: bool = True,
+    ):
+        super().__init__()
+        if initialisation not in ("xavier", "default", "normal"):
+            raise ValueError(f"initialisation is {initialisation!r}; it can be 'xavier', 'default' or 'normal'")
+        sizes = {
+            "window": window,
+            "embedding_size": embedding_size,
+            "hidden_size": hidden_size,
+            "hidden_layers": hidden_layers,
+        }
+        for name, size in sizes.items():
+            if size < 1:
+                raise ValueError(f"{name} is {size}; it must be 1 or more")
+        self.vocab_size, self.window = vocab_size, window
+        self.embedding = nn.Embedding(vocab_size, embedding_size)
+        layers, inputs = [], window * embedding_size
+        for _ in range(hidden_layers):
+            layers.append(nn.Linear(inputs, hidden_size))
+            if layer_norm:
+                layers.append(nn.LayerNorm(hidden_size, elementwise_affine=False))
+            layers.append(nn.Tanh())
+            inputs = hidden_size
+        self.layers = nn.Sequential(*layers, nn.Linear(hidden_size, vocab_size))
+        for layer in self.layers:
+            if isinstance(layer, nn.Linear) and initialisation == "xavier":
+                nn.init.xavier_uniform_(layer.weight)
+                nn.init.zeros_(layer.bias)
+            elif isinstance(layer, nn.Linear) and initialisation == "normal":
+                nn.init.normal_(layer.weight)
+                nn.init.zeros_(layer.bias)
+
+    def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
+
+        Args:
+            tokens: symbol numbers, (batch, time).
+            state: the symbols before them, (batch, window − 1), `NONE` where there were none; None: none at all.
+
+        Raises:
+            ValueError: tokens without two axes or without a step, or a state that does not fit.
+        """
+        check_tokens(tokens)
+        batch, past = tokens.shape[0], self.window - 1
+        if state is None:
+            state = tokens.new_full((batch, past), NONE)
+        if state.shape != (batch, past):
+            raise ValueError(f"state has shape {tuple(state.shape)}; {(batch, past)} is expected: (batch, window − 1)")
+        read = torch.cat([state.to(self.device), tokens.to(self.device)], dim=1)  # (batch, past + time)
+        vectors = self.embedding(read.clamp(min=0)) * (read != NONE)[..., None]
+        windows = vectors.unfold(1, self.window, 1).mT  # (batch, time, window, embedding_size)
+        return self.layers(windows.flatten(2)), read[:, tokens.shape[1] :]

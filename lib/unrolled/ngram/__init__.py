@@ -1,0 +1,18 @@
+"""Language models that count (chapter 1).
+
+`counts` finds the n-grams of every order in one sort; `models` makes probabilities of them: additive smoothing,
+Kneser–Ney and its modified form.
+"""
+
+from unrolled.ngram.counts import Counts, Level
+from unrolled.ngram.models import AddK, KneserNey, MaximumLikelihood, ModifiedKneserNey, NGram
+
+__all__ = [
+    "AddK",
+    "Counts",
+    "KneserNey",
+    "Level",
+    "MaximumLikelihood",
+    "ModifiedKneserNey",
+    "NGram",
+]

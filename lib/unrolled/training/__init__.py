@@ -1,0 +1,19 @@
+"""The loop that trains a language model and loses nothing (chapter 7).
+
+`recipe` decides how to train, `loop` does it, and `run` is all that a training consists of; `checkpoints`,
+`interruption`, `progress` and `distributed` let it be stopped, watched and shared among processes.
+"""
+
+from unrolled.training.checkpoints import CheckpointError
+from unrolled.training.loop import TrainingDiverged, train
+from unrolled.training.recipe import Recipe
+from unrolled.training.run import History, Run
+
+__all__ = [
+    "CheckpointError",
+    "History",
+    "Recipe",
+    "Run",
+    "TrainingDiverged",
+    "train",
+]

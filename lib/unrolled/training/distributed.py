@@ -1,0 +1,135 @@
+"""Share one training among several processes, on one machine or on many, as ``torchrun`` starts them.
+
+    torchrun --nproc-per-node 2 -m unrolled run NAME
+
+Each process has all the weights and its own streams, which are neighbouring rows of the batch. With n processes, L_p
+the mean loss of the streams of process p, and g_p its gradient, every one of them updates with
+
+    L = 1/n Σ_p L_p,   g = 1/n Σ_p g_p
+
+which is what a single process finds with the whole batch, up to rounding. What is written, the first process writes. A
+single process is the first of one: for it, each function here is nothing but its plain case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch.nn import Module
+
+from unrolled.cells import State
+
+T = TypeVar("T")
+
+
+@contextmanager
+def together(device: torch.device) -> Iterator[None]:
+    """Join the processes that ``torchrun`` started, for the length of the ``with`` block; without it, do nothing.
+
+    They speak through gloo about what is on the CPU and through NCCL about what is on a GPU.
+
+    Args:
+        device: what they compute on. Where that is ``cuda``, each takes the GPU of its own number on its machine.
+
+    Raises:
+        ValueError: a machine has fewer GPUs than processes.
+    """
+    if not launched():
+        yield
+        return
+    if device.type == "cuda":
+        place, there = dist.get_node_local_rank(), torch.cuda.device_count()
+        if place >= there:
+            raise ValueError(f"there is no GPU for process {place + 1} of this machine, only {there}; start fewer")
+        torch.cuda.set_device(place)
+    dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def launched() -> bool:
+    """Return whether ``torchrun`` started this process."""
+    return dist.is_available() and dist.is_torchelastic_launched()
+
+
+def count() -> int:
+    """Return how many processes there are."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def rank() -> int:
+    """Return this process's number: 0 … count() − 1."""
+    return dist.get_rank() if count() > 1 else 0
+
+
+def share(batch: int) -> slice:
+    """Return which rows of the batch are this process's.
+
+    Raises:
+        ValueError: the rows cannot be shared equally.
+    """
+    if batch % count():
+        raise ValueError(f"batch is {batch}, which {count()} processes cannot share equally; start another number")
+    rows = batch // count()
+    return slice(rank() * rows, (rank() + 1) * rows)
+
+
+def begin(model: Module) -> None:
+    """Give all processes the weights of the first, and each random numbers of its own (for dropout)."""
+    if count() > 1:
+        for tensor in model.state_dict().values():
+            dist.broadcast(tensor, 0)
+        if rank():
+            torch.manual_seed(torch.initial_seed() + rank())
+
+
+def average(tensors: Iterable[torch.Tensor]) -> None:
+    """Put the mean over all processes in the place of each tensor; they are sent as one."""
+    if count() > 1:
+        tensors = list(tensors)
+        means = torch.cat([tensor.flatten() for tensor in tensors]) / count()
+        dist.all_reduce(means)
+        for tensor, mean in zip(tensors, means.split([tensor.numel() for tensor in tensors]), strict=True):
+            tensor.copy_(mean.view_as(tensor))
+
+
+def largest(number: int) -> int:
+    """Return the largest of the processes' numbers: one decision for all of them."""
+    if count() == 1:
+        return number
+    numbers = torch.tensor([number])
+    dist.all_reduce(numbers, dist.ReduceOp.MAX)
+    return int(numbers)
+
+
+def join(state: State) -> State:
+    """Return the state, however it is nested, of all processes: their rows, (batch, …), in the order of the ranks."""
+    if count() == 1:
+        return state
+    if isinstance(state, tuple):
+        return tuple(map(join, state))
+    parts = [torch.empty_like(state) for _ in range(count())]
+    dist.all_gather(parts, state.contiguous())
+    return torch.cat(parts)
+
+
+def first(make: Callable[[], T]) -> T:
+    """Call a function in the first process only; return in all what it returned, or raise what it raised."""
+    if count() == 1:
+        return make()
+    answer = [None, None]
+    if rank() == 0:
+        try:
+            answer[0] = make()
+        except Exception as error:  # of whatever kind: the others wait for an answer
+            answer[1] = error
+    dist.broadcast_object_list(answer)
+    if answer[1] is not None:
+        raise answer[1]
+    return answer[0]

@@ -1,0 +1,381 @@
+"""The commands and the tools behind them: each error in one clear line, nothing stale, nothing left behind."""
+
+import base64
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from PIL import Image, ImageChops
+
+import address
+import book
+import bootstrap_cell
+import chapters
+import check
+import environment
+import execute
+import vendor
+from places import ROOT
+
+pytestmark = pytest.mark.book
+NOTEBOOKS = sorted(p for folder in ("chapters", "solutions", "exercises") for p in ROOT.glob(f"{folder}/*.ipynb"))
+
+
+def notebook(folder: Path, *cells: str, name: str = "99-scratch.ipynb") -> Path:
+    """Write a notebook of code cells and return its path."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbformat.write(content, path)
+    return path
+
+
+# The environment
+
+
+@pytest.mark.parametrize("version", [(3, 10), (3, 14)])
+def test_an_unsupported_python_is_named_with_a_way_out(version):
+    said = environment.obstacle(version, has_venv=True)
+    assert re.search(rf"Python {version[0]}\.{version[1]} .*3\.11, 3\.12 or 3\.13.*PYTHON=python3\.12", said)
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 13)])
+def test_a_missing_venv_module_is_named_with_its_package(version):
+    said = environment.obstacle(version, has_venv=False)
+    assert f"apt install python3.{version[1]}-venv" in said and "\n" not in said
+    assert environment.obstacle(version, has_venv=True) is None
+
+
+def test_the_environment_is_complete_by_its_stamp():
+    """A stamp of another content, or none, starts the installation over; this one was found right by `make`."""
+    assert environment.stamp() == subprocess.run(
+        [sys.executable, "-c", "import environment; print(environment.fingerprint(), end='')"],
+        cwd=ROOT / "tools", capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+
+
+def test_a_failed_installation_quotes_pip_and_leaves_no_stamp(monkeypatch, tmp_path):
+    monkeypatch.setattr(environment, "LOG", str(tmp_path / "pip.log"))
+    failing = tmp_path / "python"
+    failing.write_text("#!/bin/sh\necho Collecting torch==2.13.0\necho 'ERROR: no space left'\nexit 1\n")
+    failing.chmod(0o755)
+    with pytest.raises(SystemExit, match=r"ERROR: no space left\nThe installation failed .* starts it over"):
+        environment.install(str(failing))
+
+
+def pins(name: str) -> dict[str, str]:
+    """Return the packages pinned in a requirements file, name to version; a line that is no exact pin fails."""
+    found = {}
+    for line in (ROOT / name).read_text().splitlines():
+        if line.split("#")[0].strip():
+            package, version = re.fullmatch(r"([\w.-]+)==([\w.]+)\s*(?:#.*)?", line).groups()
+            found[re.sub(r"[-_.]+", "-", package).lower()] = version
+    return found
+
+
+def test_requirements_are_pinned_exactly_and_each_says_why():
+    assert "playwright" in pins("requirements.txt") and "nbgrader" in pins("requirements.txt")
+    for line in (ROOT / "requirements.txt").read_text().splitlines():
+        assert not line or line.startswith("#") or re.fullmatch(r"\S+\s+# .{10,}", line), f"no reason: {line}"
+
+
+def test_constraints_pin_every_requirement_at_the_same_version_and_more():
+    required, frozen = pins("requirements.txt"), pins("constraints.txt")
+    assert required.items() <= frozen.items()
+    assert len(frozen) > 4 * len(required)
+    assert not {name for name in frozen if name.startswith(("nvidia", "triton", "cuda"))}, "of one platform only"
+
+
+# The commands
+
+
+def test_help_lists_every_command():
+    told = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = re.findall(r"^make (\w+) +\S", told, re.MULTILINE)
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    assert set(listed) == set(phony) - {"environment"}
+    assert {"book", "html", "chapters", "exercises", "test", "bench", "compat", "claims", "address"} <= set(listed)
+
+
+def test_what_the_commands_call_exists():
+    called = re.findall(r"\b((?:tools|benchmarks)/\w+\.py)", (ROOT / "Makefile").read_text())
+    assert len(called) >= 8
+    assert [name for name in called if not (ROOT / name).is_file()] == []
+
+
+def test_every_page_in_the_table_of_contents_exists_and_every_notebook_is_in_it():
+    toc = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text()))
+    assert [name for name in toc if not any((ROOT / f"{name}{end}").is_file() for end in (".md", ".ipynb"))] == []
+    for folder in ("chapters", "exercises", "solutions"):
+        notebooks = [f"{folder}/{path.stem}" for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))]
+        assert notebooks == [name for name in toc if name.startswith(f"{folder}/")]
+
+
+def test_the_student_edition_lacks_the_solutions_and_nothing_leads_to_them():
+    whole, given = book.pages(book.contents(student=False)), book.pages(book.contents(student=True))
+    assert [name for name in whole if name not in given] == [name for name in whole if name.startswith("solutions/")]
+    assert len(given) < len(whole)
+    files = [ROOT / f"{name}{end}" for name in given for end in (".md", ".ipynb")]
+    leading = [
+        path.name
+        for path in files
+        if path.is_file() and re.search(r"\]\([./]*solutions/|`[./]*solutions/\d", path.read_text())
+    ]
+    assert leading == []
+
+
+def test_a_skip_fails_where_nothing_may_be_skipped(tmp_path, monkeypatch):
+    shutil.copyfile(ROOT / "tests" / "conftest.py", tmp_path / "conftest.py")
+    (tmp_path / "test_one.py").write_text("import pytest\ndef test_one():\n    pytest.skip('no browser')\n")
+    (tmp_path / "test_two.py").write_text("import pytest\npytest.importorskip('no_such_module')\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", "/dev/null", tmp_path]
+    command += ["--continue-on-collection-errors"]
+    for name in ("UNROLLED_STRICT", "PYTEST_ADDOPTS"):
+        monkeypatch.delenv(name, raising=False)
+    lenient = subprocess.run(command, capture_output=True, text=True)
+    monkeypatch.setenv("UNROLLED_STRICT", "1")
+    strict = subprocess.run(command, capture_output=True, text=True)
+    assert "2 skipped" in lenient.stdout and "failed" not in lenient.stdout
+    assert strict.returncode and "and yet this was skipped: Skipped: no browser" in strict.stdout
+    assert "no_such_module" in strict.stdout and "skipped in" not in strict.stdout
+
+
+# Execution
+
+
+def test_a_failing_cell_is_reported_with_chapter_number_and_cause(tmp_path):
+    path = notebook(
+        tmp_path, "x = 1", "def shallow():\n    assert x > 1, 'x is too small'\nshallow()", "print('never')"
+    )
+    with pytest.raises(execute.ChapterError, match=r"99-scratch, cell 2 \(code cell 2\):") as caught:
+        execute.execute(path, tmp_path)
+    assert "AssertionError: x is too small" in str(caught.value) and "\x1b" not in str(caught.value)
+
+
+def test_a_chapter_that_takes_too_long_is_stopped_and_reported(tmp_path):
+    path = notebook(tmp_path, "pass", "import time; time.sleep(60)")
+    with pytest.raises(execute.ChapterError, match=r"99-scratch, cell 2 .*\n.*longer than 3 s"):
+        execute.execute(path, tmp_path, timeout=3)
+
+
+def test_a_kernel_that_dies_is_reported(tmp_path):
+    path = notebook(tmp_path, "import os; os._exit(1)")
+    with pytest.raises(execute.ChapterError, match=r"99-scratch, cell 1 .*\n.*kernel died"):
+        execute.execute(path, tmp_path)
+
+
+def test_the_kernel_is_told_its_switches_and_where_figures_go(tmp_path):
+    path = notebook(tmp_path, "import os; print(os.environ['UNROLLED_FIGURES'], os.environ['UNROLLED_SEED'])")
+    done = execute.execute(path, tmp_path, UNROLLED_SEED="4")
+    assert done.cells[0].outputs[0].text == f"{tmp_path} 4\n"
+
+
+def test_a_picture_has_few_colours_and_looks_the_same(tmp_path):
+    path = notebook(
+        tmp_path,
+        "from PIL import Image\nimage = Image.radial_gradient('L')\nImage.merge('RGB', [image, image, image])",
+    )
+    picture = execute.execute(path, tmp_path).cells[0].outputs[0].data["image/png"]
+    shown, drawn = Image.open(io.BytesIO(base64.b64decode(picture))), Image.radial_gradient("L")
+    assert shown.mode == "P" and shown.size == drawn.size
+    assert ImageChops.difference(shown.convert("L"), drawn).getextrema()[1] <= 2
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    """A small project: one chapter, a library of one file, and pins."""
+    notebook(tmp_path / "chapters", "print(1)")
+    (tmp_path / "lib" / "unrolled").mkdir(parents=True)
+    for name in ("lib/unrolled/cells.py", "lib/unrolled/experiments.toml", "requirements.txt", "constraints.txt"):
+        (tmp_path / name).write_text("one")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name", ["lib/unrolled/cells.py", "lib/unrolled/experiments.toml", "lib/unrolled/new.py", "requirements.txt"]
+)
+def test_a_changed_library_or_pin_makes_a_chapter_stale(project, name):
+    chapter = project / "chapters" / "99-scratch.ipynb"
+    before = execute.key(chapter, project)
+    (project / name).write_text("two")
+    assert execute.key(chapter, project) != before
+
+
+def test_changed_code_or_profile_makes_a_chapter_stale_but_prose_does_not(project, monkeypatch):
+    chapter = project / "chapters" / "99-scratch.ipynb"
+    before = execute.key(chapter, project)
+    content = nbformat.read(chapter, as_version=4)
+    content.cells.append(nbformat.v4.new_markdown_cell("more prose"))
+    nbformat.write(content, chapter)
+    assert execute.key(chapter, project) == before
+    monkeypatch.setenv("UNROLLED_PROFILE", "full")
+    assert execute.key(chapter, project) != before
+    monkeypatch.delenv("UNROLLED_PROFILE")
+    content.cells[0].source = "print(2)"
+    nbformat.write(content, chapter)
+    assert execute.key(chapter, project) != before
+
+
+def test_a_cached_chapter_keeps_its_outputs_and_takes_todays_prose(project, monkeypatch, capsys):
+    monkeypatch.setattr(book, "BUILD", project / "_build")
+    monkeypatch.setattr(book, "key", lambda path: execute.key(path, project))
+    chapter = project / "chapters" / "99-scratch.ipynb"
+    book.executed(chapter, "1/1")
+    content = nbformat.read(chapter, as_version=4)
+    content.cells.insert(0, nbformat.v4.new_markdown_cell("today's prose"))
+    nbformat.write(content, chapter)
+    again = nbformat.read(book.executed(chapter, "1/1"), as_version=4)
+    assert "cached" in capsys.readouterr().out
+    assert [cell.cell_type for cell in again.cells] == ["markdown", "code"]
+    assert again.cells[1].outputs[0].text == "1\n"
+    (project / "lib" / "unrolled" / "cells.py").write_text("two")
+    book.executed(chapter, "1/1")
+    assert "cached" not in capsys.readouterr().out
+
+
+EXPLORER = "import ipywidgets\nipywidgets.VBox([ipywidgets.IntSlider(description='k')])"
+
+
+def test_what_is_stored_holds_nothing_that_changes_from_run_to_run(tmp_path):
+    path = notebook(tmp_path / "chapters", "print(1)", EXPLORER)
+    stored = []
+    for _ in range(2):
+        chapters.rerun(path, "1/1", tmp_path)
+        stored.append(path.read_bytes())
+    assert stored[0] == stored[1]
+    content = json.loads(stored[0])
+    assert set(content["metadata"]) == {"kernelspec", "language_info"}
+    assert [cell["execution_count"] for cell in content["cells"]] == [1, 2]
+
+
+def test_pages_from_stored_outputs_say_where_the_explorer_is(tmp_path):
+    path = notebook(tmp_path / "chapters", EXPLORER)
+    chapters.rerun(path, "1/1", tmp_path)
+    book.stored(path, tmp_path / "page.ipynb")
+    assert book.NO_WIDGET in (tmp_path / "page.ipynb").read_text()
+
+
+def test_pages_of_solutions_show_no_comments_for_the_generator(tmp_path):
+    code = "def double(x):\n    ### BEGIN SOLUTION\n    ### HINT add\n    return x + x  ### kept\n    ### END SOLUTION"
+    text = nbformat.v4.new_markdown_cell("# Exercises: twice\n\n### A heading")
+    for folder, title, expected in (
+        ("solutions", "# Solutions", "def double(x):\n    return x + x  ### kept"),
+        ("exercises", "# Exercises", code),
+    ):
+        path = notebook(tmp_path / folder, code)
+        content = nbformat.read(path, as_version=4)
+        content.cells.insert(0, text)
+        nbformat.write(content, path)
+        book.stored(path, tmp_path / "page.ipynb")
+        first, second = nbformat.read(tmp_path / "page.ipynb", as_version=4).cells
+        assert first.source == f"{title}: twice\n\n### A heading"
+        assert second.source == expected
+        assert nbformat.read(path, as_version=4).cells[1].source == code
+
+
+def test_a_script_that_is_not_the_pinned_one_is_refused(tmp_path):
+    archive = tmp_path / "requirejs.tgz"
+    archive.write_bytes(b"something else")
+    with pytest.raises(vendor.VendorError, match=r"requirejs\.tgz has SHA-256 .*, not 31f33.* as pinned"):
+        vendor.unpack(archive, vendor.PACKAGES["requirejs@2.3.7"][0], {}, tmp_path)
+
+
+def test_without_npm_the_book_says_that_it_falls_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(vendor.VendorError, match="npm is not installed"):
+        vendor.fetch(tmp_path / "vendor")
+
+
+# The bootstrap cell and the address
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_the_bootstrap_cell_is_the_first_code_and_the_same_everywhere(path):
+    code = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    assert code[0] == bootstrap_cell.text(), "renew it: .venv/bin/python tools/bootstrap_cell.py"
+    assert not [source for source in code[1:] if source.startswith(bootstrap_cell.MARK)]
+
+
+def test_the_bootstrap_cell_does_nothing_where_the_library_is(monkeypatch):
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it called pip"))
+    exec(bootstrap_cell.text(), {})
+
+
+def test_the_bootstrap_cell_says_what_it_could_not_install(monkeypatch, tmp_path):
+    """In a Python without the library: an address that leads nowhere fails with that address."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNROLLED_ADDRESS", "./nowhere")
+    hide = "import sys; sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]\n"
+    hide += "sys.path = [p for p in sys.path if not p.endswith('/lib')]\n"
+    code = hide + bootstrap_cell.text()
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert done.returncode and "pip could not install ./nowhere" in done.stderr
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    """A git checkout with a copy of the project's own files."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout, so the project's own files are unknown")
+    for path in address.files(ROOT):
+        target = tmp_path / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def holding(root: Path, words: str) -> list[str]:
+    """Return the project's files below `root` that hold an expression."""
+    texts = ((path, path.read_bytes().decode("utf8", "replace")) for path in address.files(root))
+    return [str(path.relative_to(root)) for path, text in texts if re.search(words, text)]
+
+
+def test_the_address_changes_everywhere_and_again(copy):
+    owner, name = address.HOLDER.search((ROOT / "pyproject.toml").read_text()).groups()
+    places = holding(copy, rf"{owner}/{name}|{owner}\.github\.io")
+    assert {"pyproject.toml", "_config.yml", "README.md", "CITATION.cff"} <= set(places)
+    for new_owner, new_name in (("ada", "rnn-book"), ("grace-h", "unrolled")):
+        address.move(copy, f"https://github.com/{new_owner}/{new_name}")
+        assert holding(copy, rf"\b{owner}/{name}\b|\b{owner}\.github\.io") == []
+        assert holding(copy, rf"\b{new_owner}/{new_name}\b|\b{new_owner}\.github\.io") == places
+        assert f"git+https://github.com/{new_owner}/{new_name}@v" in bootstrap_cell.text(copy)
+        for path in copy.glob("chapters/*.ipynb"):
+            nbformat.validate(nbformat.read(path, as_version=4))
+        owner, name = new_owner, new_name
+
+
+@pytest.mark.parametrize(
+    "url", ["", "github.com/ada/unrolled", "https://github.com/ada", "https://github.com/ada/un rolled"]
+)
+def test_a_malformed_address_is_refused_with_a_right_one(url):
+    with pytest.raises(ValueError, match=r"right is: make address URL=https://github\.com/you/unrolled"):
+        address.parse(url)
+
+
+def test_a_change_of_the_projects_own_files_is_noticed(copy, monkeypatch):
+    monkeypatch.setattr(check, "ROOT", copy)
+    subprocess.run(["git", "add", "--all"], cwd=copy, check=True)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"], cwd=copy, check=True)
+    states = [check.tree()]
+    for name in ("README.md", "left-over.txt"):
+        with (copy / name).open("a") as file:
+            file.write("changed")
+        states.append(check.tree())
+    (copy / "_build").mkdir()
+    (copy / "_build" / "ignored").touch()
+    assert len(set(states)) == 3 and check.tree() == states[-1]
+
+
+def test_other_names_are_left_alone():
+    text = "lib/unrolled https://github.com/lib/unrolled-two https://github.com/lib/unrolled.git"
+    moved = address.replace(text, ("lib", "unrolled"), ("ada", "book"))
+    assert moved == "lib/unrolled https://github.com/lib/unrolled-two https://github.com/ada/book.git"

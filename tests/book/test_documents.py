@@ -1,0 +1,313 @@
+"""The documents say what is so: commands exist, paths exist, answers are right, sources are complete."""
+
+import io
+import json
+import math
+import re
+import shlex
+import tomllib
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gallery  # noqa: E402
+from places import ROOT
+from unrolled import __version__
+
+pytestmark = pytest.mark.book
+
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE-TEXT.md", "intro.md", "teaching.md")
+MADE_LATER = {".venv", "_build/html", "_build/html/index.html", ".venv/bin/activate"}
+OF_A_COURSE = re.compile(r"(\.\./handed-in|source|release|submitted|feedback)(/|$)|ada\.ipynb|nbgrader_config\.py")
+PATHLIKE = re.compile(r"[\w.-]*/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|py|yml|cff|bib|ipynb)|\.venv")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf8")
+
+
+def spans(text: str) -> list[str]:
+    """Return the code in a page: inline spans and the lines of fenced blocks that are no directives."""
+    blocks = re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    fenced = [block for language, block in blocks if not language.startswith("{")]
+    inline = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+    return inline + [line.split(" #")[0].strip() for block in fenced for line in block.splitlines()]
+
+
+def missing_paths(text: str) -> list[str]:
+    """Return the local paths that a page names, in code or as a link's target, and that are not there."""
+    named = [word for span in spans(text) for word in span.split() if PATHLIKE.fullmatch(word)]
+    named += [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
+    here = [path.removeprefix("../unrolled/") for path in named if not OF_A_COURSE.match(path)]
+    return [path for path in here if path not in MADE_LATER and not (ROOT / path).exists()]
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_path_that_a_document_names_is_there(document):
+    assert missing_paths(read(document)) == []
+
+
+def test_a_path_that_is_not_there_is_found():
+    assert missing_paths("see `lib/unrolled/nothing.py`, [that](NOTHING.md) and `.venv`") == [
+        "lib/unrolled/nothing.py",
+        "NOTHING.md",
+    ]
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS[:3], "teaching.md"])
+def test_every_make_command_in_a_document_is_a_target(document):
+    named = {found[1] for span in spans(read(document)) if (found := re.match(r"make ([a-z]+)", span))}
+    assert named, f"{document} names no command"
+    assert named <= targets(), f"{document} names {sorted(named - targets())}, which the Makefile does not have"
+
+
+def test_contributing_names_all_that_change_tracked_files_and_all_that_precede_a_release():
+    named = set(re.findall(r"`make ([a-z]+)", read("CONTRIBUTING.md")))
+    assert {"chapters", "exercises", "address", "compat", "claims"} <= named
+
+
+@pytest.mark.parametrize("document", DOCUMENTS[:2])
+def test_every_command_of_the_library_in_a_document_parses(document):
+    from unrolled.__main__ import parser
+
+    commands = [span for span in spans(read(document)) if span.startswith("python -m unrolled")]
+    assert commands
+    for command in commands:
+        parser().parse_args(shlex.split(command)[3:])  # exits where it is not one
+
+
+def test_citation_package_and_changelog_agree():
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the tools that build the book")
+    citation = yaml.safe_load(read("CITATION.cff"))
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["title"].lower() == project["name"]
+    assert citation["version"] == project["version"] == __version__
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
+    assert citation["license"] == [project["license"], "CC-BY-4.0"]
+    assert citation["repository-code"] == project["urls"]["Repository"]
+    assert citation["url"] == project["urls"]["Documentation"]
+    assert f"## [{__version__}]" in read("CHANGELOG.md")
+
+
+def test_licences_are_the_ones_named():
+    licence, text = read("LICENSE"), read("LICENSE-TEXT.md")
+    author = tomllib.loads(read("pyproject.toml"))["project"]["authors"][0]["name"]
+    assert licence.startswith("BSD 3-Clause License\n\nCopyright (c) 2026, " + author)
+    assert all(f"\n{clause}. " in licence for clause in (1, 2, 3)) and "\n4. " not in licence
+    assert "Creative Commons Attribution 4.0 International Public License" in text
+    assert "https://creativecommons.org/licenses/by/4.0/legalcode" in text
+
+
+# The bibliography
+
+NEEDED = {
+    "article": {"title", "journal", "volume", "pages", "year"},
+    "inproceedings": {"title", "booktitle", "year"},
+    "book": {"title", "publisher", "year"},
+    "misc": {"title", "year"},
+}
+ANCHORED = {
+    *("Elman1990", "Bengio1994", "Bengio2003", "HochreiterSchmidhuber1997", "Gers2000", "KneserNey1995"),
+    *("ChenGoodman1999", "Mikolov2010", "Pascanu2013", "Cho2014", "Chung2014", "Zaremba2014", "Le2015"),
+}
+
+
+@pytest.fixture(scope="module")
+def works():
+    pybtex = pytest.importorskip("pybtex.database", reason="pybtex comes with the tools that build the book")
+    return pybtex.parse_string(read("references.bib"), "bibtex").entries  # a key given twice raises
+
+
+def test_bibliography_is_sorted_and_has_the_works_the_book_stands_on(works):
+    assert list(works) == sorted(works)
+    assert set(works) >= ANCHORED
+
+
+def test_every_work_is_complete(works):
+    for key, work in works.items():
+        lacking = NEEDED[work.type] - set(work.fields)
+        assert not lacking, f"{key} lacks {sorted(lacking)}"
+        assert {"doi", "url", "eprint"} & set(work.fields), f"{key} cannot be found: it has no doi, url or eprint"
+        assert work.persons["author"], f"{key} has no author"
+        if "pages" in work.fields:
+            first, last = map(int, work.fields["pages"].split("--"))
+            assert first < last, f"{key}: pages {first} to {last}"
+
+
+def test_every_key_is_its_authors_and_its_year(works):
+    plain = str.maketrans("", "", "{}\\'\"^~ ")
+    for key, work in works.items():
+        authors = ["".join(person.last_names).translate(plain) for person in work.persons["author"]]
+        names = {authors[0], "".join(authors[:2])}
+        assert key in {name + work.fields["year"] for name in names}, key
+
+
+def test_every_work_that_a_page_cites_is_in_the_bibliography(works):
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("chapters/*.ipynb")]
+    cited = [key for page in pages for key in re.findall(r"\{cite(?::\w+)?\}`([^`]+)`", page.read_text("utf8"))]
+    assert cited
+    assert {key.strip() for keys in cited for key in keys.split(",")} <= set(works)
+
+
+# The self-test
+
+
+@pytest.fixture(scope="module")
+def self_test():
+    """Return question and answer of each part of the self-test, white space levelled."""
+    parts = re.split(r"^### \d+ · .*$", read("prerequisites.md"), flags=re.MULTILINE)[1:]
+    return [re.split(r"```\{dropdown\} Answer\n", part) for part in parts]
+
+
+def answer(self_test, number: int) -> str:
+    return " ".join(self_test[number - 1][1].split())
+
+
+def test_every_question_has_one_answer(self_test):
+    assert len(self_test) == 8
+    assert all(len(part) == 2 for part in self_test)
+
+
+def test_answer_1_shapes(self_test):
+    x = np.ones((5, 2))
+    W = np.array([[1, 2], [0, -1], [3, 1]])
+    said = answer(self_test, 1)
+    assert said.startswith("`x @ W.T`")
+    assert f"`W` has shape `{W.shape}`" in said and f"is `{(x @ W.T).shape}`" in said
+    assert str(tuple((W @ [2, 1]).tolist())) in said
+
+
+def test_answer_2_powers(self_test):
+    turn = np.array([[1, 1], [1, -1]]) / math.sqrt(2)
+    A = turn @ np.diag([0.5, 2.0]) @ turn.T
+    small, large = np.diag(turn.T @ np.linalg.matrix_power(A, 10) @ turn)
+    assert small == pytest.approx(1 / 1024) and large == pytest.approx(1024)
+    assert "= 1/1024$" in answer(self_test, 2) and "= 1024$" in answer(self_test, 2)
+    assert large / small == pytest.approx(1e6, rel=0.05) and "about a million times" in answer(self_test, 2)
+
+
+def test_answer_3_chain_rule(self_test):
+    w, x, step = 0.5, 2.0, 1e-6
+    slope = (math.tanh((w + step) * x) - math.tanh((w - step) * x)) / (2 * step)
+    assert slope == pytest.approx(x * (1 - math.tanh(w * x) ** 2))
+    assert rf"\approx {slope:.3f}$" in answer(self_test, 3)
+
+
+def test_answer_4_cost(self_test):
+    p = np.array([1 / 2, 1 / 4, 1 / 8])
+    nats = -np.log(p).mean()
+    said = answer(self_test, 4)
+    assert f"$1/{1 / p.prod():.0f}$" in said
+    assert nats == pytest.approx(2 * math.log(2)) and rf"\approx {nats:.3f}$ nats" in said
+    assert f"exactly {nats / math.log(2):g} bits" in said
+    assert f"= {math.exp(nats):g}$" in said
+
+
+def test_answer_5_halves(self_test):
+    whole = math.exp((math.log(2) + math.log(8)) / 2)
+    assert answer(self_test, 5).startswith(f"{whole:.0f}, and not {(2 + 8) / 2:.0f}.")
+
+
+def test_answer_6_entropy(self_test):
+    p = np.array([1 / 2, 1 / 4, 1 / 4])
+    assert f"= {-(p * np.log2(p)).sum():g}$ bits" in answer(self_test, 6)
+    assert rf"\approx {-(p * np.log2(np.full(3, 1 / 3))).sum():.3f}$ bits" in answer(self_test, 6)
+
+
+def test_answer_7_softmax(self_test):
+    def softmax(scores):
+        powers = np.exp(scores)
+        return powers / powers.sum()
+
+    scores = np.array([0, math.log(2), math.log(5)])
+    result = softmax(scores)
+    assert np.allclose(result, softmax(scores + 100))
+    assert str(tuple(result.round(3).tolist())) in answer(self_test, 7)
+
+
+def test_answer_8_gradients(self_test):
+    code = re.search(r"```python\n(.*?)```", self_test[7][0], re.DOTALL)[1]
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(code, {})
+    assert answer(self_test, 8).startswith(f"{printed.getvalue().strip()}. The derivative")
+
+
+# The gallery
+
+
+def chapter(folder: Path, cells: list[dict], name: str = "02-test.ipynb") -> Path:
+    (folder / "chapters").mkdir(exist_ok=True)
+    path = folder / "chapters" / name
+    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["# A *title*\n"]}, *cells]}))
+    return path
+
+
+def cell(source: str, **mystnb) -> dict:
+    return {"cell_type": "code", "source": source, "metadata": {"mystnb": mystnb}}
+
+
+GOOD = {"image": {"alt": "Line chart,\nof a fall."}, "figure": {"name": "fig-fall", "caption": "What *falls*."}}
+
+
+def test_the_gallery_is_up_to_date():
+    assert read("figures/index.md") == gallery.page(ROOT), "figures/index.md is out of date; run: make chapters"
+
+
+def test_the_gallery_shows_every_stored_figure_once():
+    shown = re.findall(r"^```\{image\} (.*)\.svg$", read("figures/index.md"), re.MULTILINE)
+    assert sorted(shown) == sorted(path.stem for path in (ROOT / "figures").glob("*.svg"))
+
+
+def test_the_gallery_takes_its_text_from_the_cell(tmp_path):
+    chapter(tmp_path, [cell("x = 1"), cell('fig = draw(1, 2)\nplots.save(fig, "a-fall")\n', **GOOD)])
+    page = gallery.write(tmp_path).read_text(encoding="utf8")
+    assert "## [A *title*](../chapters/02-test.ipynb)" in page
+    assert "```{image} a-fall.svg\n:alt: Line chart, of a fall.\n" in page
+    assert "What *falls*. [In its chapter](#fig-fall)" in page
+    assert gallery.EMPTY not in page
+
+
+def test_the_gallery_of_a_book_without_figures_says_so(tmp_path):
+    chapter(tmp_path, [cell("x = 1")])
+    assert gallery.page(tmp_path).endswith(gallery.EMPTY)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'plots.save(draw(f(1, 2), "x"), "a-fall")',
+        'plots.save(fig, name="a-fall")',
+        '_ = plots.save(\n  fig,\n  "a-fall",\n)',
+    ],
+)
+def test_a_saved_figure_is_found_however_it_is_written(code):
+    assert gallery.saved_names(code) == ["a-fall"]
+
+
+def test_a_cell_that_saves_a_figure_without_telling_of_it_is_an_error(tmp_path):
+    path = chapter(
+        tmp_path, [cell('plots.save(fig, "a-fall")', image={"alt": "A chart."}, figure={"name": "fig-fall"})]
+    )
+    with pytest.raises(ValueError, match=r"02-test\.ipynb, cell 2 saves 'a-fall' .* lacks mystnb\.figure\.caption$"):
+        list(gallery.figures(path))
+
+
+def test_a_cell_that_saves_two_figures_is_an_error(tmp_path):
+    path = chapter(tmp_path, [cell('plots.save(a, "one")\nplots.save(b, "two")', **GOOD)])
+    with pytest.raises(ValueError, match="saves 2 figures, one, two; a cell saves one"):
+        list(gallery.figures(path))
+
+
+def test_a_chapter_without_a_title_is_an_error(tmp_path):
+    path = tmp_path / "02-test.ipynb"
+    path.write_text('{"cells": [{"cell_type": "markdown", "source": "## no title"}]}')
+    with pytest.raises(ValueError, match=r"02-test\.ipynb has no title"):
+        gallery.title(path)

@@ -1,0 +1,247 @@
+"""The exercises: every solution passes, every stub fails, every planted mistake is caught, and nothing drifts."""
+
+import ast
+import copy
+import re
+
+import nbformat
+import pytest
+
+import bootstrap_cell
+import exercises
+from exercise_cases import CASES, SOLUTIONS, mutants, role, run
+from places import ROOT
+
+pytestmark = pytest.mark.book
+MUTANTS = {f"{case}: {name}": (case, cells) for case, (_, one) in CASES.items() for name, cells in mutants(one)}
+
+
+# Each exercise
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_solution_passes_and_writes_nothing_that_nbgrader_takes_for_an_error(case, capfd):
+    before, exercise = CASES[case]
+    error, where = run(before + exercise.cells)
+    assert error is None, f"{where}: {error!r}"
+    assert not capfd.readouterr().err
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_stub_fails_and_gives_a_hint(case):
+    before, exercise = CASES[case]
+    for given in [cell for cell in exercise.cells if role(cell, "solution")]:
+        stub = exercises.release(nbformat.v4.new_notebook(cells=[copy.deepcopy(given)])).cells[0]
+        error, _ = run(before + [stub if cell is given else cell for cell in exercise.cells])
+        assert isinstance(error, NotImplementedError), f"{given.id}: {error!r}"
+        assert len(str(error)) > 30, f"{given.id} gives no hint; write one as ### HINT in the solution"
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_planted_mistake_is_caught_by_a_check_that_says_something(mutant):
+    case, cells = MUTANTS[mutant]
+    error, where = run(CASES[case][0] + cells)
+    assert isinstance(error, AssertionError), f"{where}: {error!r}"
+    assert where in {cell.id for cell in cells if role(cell, "grade")}, f"the error is not a check's, but from {where}"
+    assert len(str(error)) > 20, f"the check in {where} says only {str(error)!r}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_exercise_plants_two_mistakes_or_more_in_its_solution(case):
+    exercise = CASES[case][1]
+    names = [name for name, _ in mutants(exercise)]
+    assert len(names) >= 2 and len(names) == len(set(names)), names
+    told = sum(cell.source.count("MISTAKE") for cell in exercise.cells)
+    assert told == len(names), f"{told} lines speak of a mistake, but only {len(names)} are of the right form"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_exercise_is_graded_by_one_cell_worth_its_difficulty(case):
+    exercise = CASES[case][1]
+    graded = [cell for cell in exercise.cells if role(cell, "grade")]
+    assert len(graded) == 1 and any(role(cell, "solution") for cell in exercise.cells)
+    assert graded[0].metadata.nbgrader.points == 1 + exercises.LEVELS.index(exercise.difficulty)
+    assert "### BEGIN" not in graded[0].source.split("assert")[0], "no check is visible"
+    for node in ast.walk(ast.parse(graded[0].source)):
+        assert not isinstance(node, ast.Assert) or node.msg, f"a check without a message: {ast.unparse(node)}"
+
+
+# The exercise with ten mistakes
+
+
+def ten_mistakes():
+    """Return the set-up, the exercise, and what it gives: a script in which all ten are."""
+    before, one = next(case for case in CASES.values() if case[1].title == "Ten mistakes")
+    shown = "\n".join(cell.source for cell in one.cells if cell.cell_type == "markdown")
+    return before, one, "\n".join(re.findall(r"```python\n(.*?)```", shown, re.DOTALL))
+
+
+def failing(cells) -> list[str]:
+    """Return what the checks say that fail, each asked whatever the others said."""
+    space, said = {"__name__": "__main__"}, []
+    for cell in cells:
+        for node in ast.parse(cell.source).body if cell.cell_type == "code" else []:
+            try:
+                exec(compile(ast.Module([node], []), f"<{cell.id}>", "exec"), space)
+            except AssertionError as error:
+                said.append(str(error))
+    return said
+
+
+def test_each_of_the_ten_mistakes_fails_its_own_check_and_no_other():
+    before, one, given = ten_mistakes()
+    told = {name: [message.partition(":")[0] for message in failing(before + cells)] for name, cells in mutants(one)}
+    assert len(told) == 10 and told == {name: [name] for name in told}
+    solved = [cell for cell in one.cells if role(cell, "solution")]
+    script = nbformat.v4.new_code_cell(given, id="given")
+    cells = [script if cell is solved[-1] else cell for cell in one.cells if cell not in solved[:-1]]
+    assert sorted(message.partition(":")[0] for message in failing(before + cells)) == sorted(told)
+
+
+def test_the_script_with_ten_mistakes_is_the_solution_with_all_of_them_and_runs():
+    before, one, given = ten_mistakes()
+    spoilt = []
+    for source in (cell.source for cell in one.cells if role(cell, "solution")):
+        lines = source.split("\n")
+        for _, wrong in exercises.mistakes(source):
+            changed = zip(wrong.split("\n"), source.split("\n"), strict=True)
+            lines = [a if a != b else line for line, (a, b) in zip(lines, changed, strict=True)]
+        spoilt += [line for line in lines if line.strip() != "pass"]
+    assert ast.unparse(ast.parse("\n".join(spoilt))) == ast.unparse(ast.parse(given))
+    run_through = """
+text = torch.randint(5, (800,))
+known, held_out = split(text)
+model = LanguageModel(7, core="lstm", hidden_size=8, dropout=0.2)
+one_pass(model, torch.optim.Adam(model.parameters()), known.view(4, -1), 16)
+sentences = Sentences(held_out.split([5, 20, 3, 52]), 2, pad=5, start=6)
+assert 1 < score(model, sentences.epoch(0)) < 20
+"""
+    cells = [nbformat.v4.new_code_cell(source, id="given") for source in (given, run_through)]
+    assert run(before + cells) == (None, "")
+
+
+# Each notebook
+
+
+@pytest.fixture(params=SOLUTIONS)
+def notebook(request):
+    return SOLUTIONS[request.param]
+
+
+def test_no_letter_is_the_right_reason_most_of_the_time():
+    sources = [cell.source for _, one in CASES.values() for cell in one.cells if role(cell, "solution")]
+    right = re.findall(r'^reason = "(\w)"', "\n".join(sources), re.MULTILINE)
+    assert len(right) > 10 and max(map(right.count, right)) <= len(right) / 2, right
+
+
+def test_there_are_exercises():
+    assert SOLUTIONS and set(SOLUTIONS) <= {path.stem for path in ROOT.glob("chapters/*.ipynb")}
+
+
+def test_a_notebook_has_six_exercises_of_all_kinds_numbered_in_order(notebook):
+    chapter = next(int(stem[:2]) for stem, one in SOLUTIONS.items() if one is notebook)
+    found = exercises.split(notebook)[1]
+    assert [one.number for one in found] == [f"{chapter}.{n}" for n in range(1, len(found) + 1)]
+    assert len(found) >= 6 and {one.kind for one in found} == {"Derive", "Build", "Measure"}
+
+
+def test_a_notebook_begins_with_the_bootstrap_cell_and_a_locked_set_up(notebook):
+    title, bootstrap, *rest = exercises.split(notebook)[0]
+    assert title.source.startswith("# Exercises: ")
+    assert bootstrap.source == bootstrap_cell.text(), "the bootstrap cell is an old one: python tools/bootstrap_cell.py"
+    assert all(role(cell, "locked") for cell in rest if cell.cell_type == "code")
+
+
+def test_a_notebook_keeps_the_rules_of_its_cells(notebook):
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            assert not re.search(r"^\(.+\)=$|\$\$ *\(", cell.source, re.MULTILINE), f"{cell.id} defines a label"
+            continue
+        assert not cell.outputs and cell.execution_count is None, f"{cell.id} has outputs; clear them"
+        ast.parse(cell.source)
+        if cell.source != bootstrap_cell.text():
+            told = cell.metadata.nbgrader
+            assert told.schema_version == 3 and told.solution + told.locked == 1, f"{cell.id}: {told}"
+            assert told.grade_id == cell.id, f"{cell.id} is called {told.grade_id} in nbgrader's metadata"
+            regions = cell.source.count("### BEGIN SOLUTION"), cell.source.count("### END SOLUTION")
+            assert regions == ((1, 1) if told.solution else (0, 0)), f"{cell.id}: {regions} regions of solution"
+
+
+# What is generated
+
+
+def test_the_exercises_are_those_of_the_solutions(tmp_path):
+    written = {path.name: path.read_bytes() for path in exercises.write(tmp_path)}
+    kept = {path.name: path.read_bytes() for path in (ROOT / "exercises").iterdir() if path.is_file()}
+    assert written.keys() == kept.keys(), f"exercises/ has {sorted(kept)}; right are {sorted(written)}: make exercises"
+    changed = [name for name in written if written[name] != kept[name]]
+    assert not changed, f"not what the solutions make: {changed}; run: make exercises"
+
+
+@pytest.mark.parametrize("stem", SOLUTIONS)
+def test_an_exercise_notebook_gives_nothing_away(stem):
+    released = nbformat.read(ROOT / "exercises" / f"{stem}.ipynb", as_version=4)
+    assert [cell.id for cell in released.cells] == [cell.id for cell in SOLUTIONS[stem].cells]
+    shown = "\n".join(cell.source for cell in released.cells)
+    assert not re.search(r"### (BEGIN|END|MISTAKE|HINT)", shown)
+    for cell, given in zip(released.cells, SOLUTIONS[stem].cells, strict=True):
+        for secret in re.findall(r"### BEGIN .*?### END ", given.source, re.DOTALL):
+            lines = {line.strip() for line in secret.splitlines()}
+            told = {line for line in lines & {line.strip() for line in cell.source.splitlines()} if len(line) > 3}
+            assert not told, f"{cell.id} shows {sorted(told)}"
+        if role(given, "solution"):
+            assert cell.source.count("raise NotImplementedError(") == 1
+        if role(given, "grade"):
+            assert not cell.metadata.editable and "assert" in cell.source
+
+
+def test_the_table_of_a_notebook_lists_its_exercises(notebook):
+    rows = exercises.table(notebook).splitlines()[2:]
+    found = exercises.split(notebook)[1]
+    assert len(rows) == len(found)
+    assert all(
+        f"| {one.number} | {one.title} | {one.kind.lower()} |" in row for row, one in zip(rows, found, strict=True)
+    )
+
+
+def test_the_summary_adds_up_what_the_tables_list():
+    worth, sums = {"easy": 1, "medium": 2, "hard": 3}, []
+    for path in sorted((ROOT / "exercises").glob("[0-9]*.md")):
+        rows = [line.strip("| ").split(" | ") for line in path.read_text("utf8").splitlines()[2:]]
+        kinds = [sum(row[2] == kind for row in rows) for kind in ("derive", "build", "measure")]
+        sums.append([len(rows), *kinds, sum(int(row[4]) for row in rows), sum(worth[row[3]] for row in rows)])
+    rows = (ROOT / "exercises" / "summary.md").read_text("utf8").splitlines()[2:]
+    told = [[int(number) for number in row.strip("| ").split(" | ")[-6:]] for row in rows]
+    assert told == [*sums, [sum(column) for column in zip(*sums, strict=True)]]
+
+
+# Proof that the rules can fail
+
+
+def test_a_mistake_replaces_the_next_line_of_code():
+    source = "def f(a):\n    ### MISTAKE (sign) return -a\n    ### MISTAKE (none)\n    ### return None\n    return a\n"
+    assert list(exercises.mistakes(source)) == [
+        ("sign", source.replace("    return a\n", "    return -a\n")),
+        ("none", source.replace("    return a\n", "    return None\n")),
+    ]
+
+
+def test_a_heading_that_declares_nothing_is_refused():
+    bad = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("## Exercise 2.1: Title\n\n*Derive, easy.*\n")])
+    with pytest.raises(ValueError, match=r"'## Exercise 2\.1: Title' begins no exercise; right are"):
+        exercises.split(bad)
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "where"),
+    [
+        ("x = 1", None, ""),
+        ("def f():\n    assert False, 'wrong'\nf()", AssertionError, "a"),
+        ("import unrolled.tasks\nunrolled.nothing", AttributeError, "a"),
+        ("import json\njson.loads('{')", ValueError, ""),
+    ],
+)
+def test_an_error_is_laid_at_its_cell(source, error, where):
+    cell = nbformat.v4.new_code_cell(source, id="a")
+    found = run([cell])
+    assert found[1] == where and (found[0] is None if error is None else isinstance(found[0], error))

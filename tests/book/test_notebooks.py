@@ -1,0 +1,350 @@
+"""The rules of a chapter, each proved to catch its breach, and the chapters held to them."""
+
+import ast
+import copy
+import functools
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bootstrap_cell  # noqa: E402
+import gallery  # noqa: E402
+from places import ROOT
+
+pytestmark = pytest.mark.book
+
+CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
+TAGS = {"nbval-ignore-output", "hide-input", "hide-output"}
+BEFORE, AFTER = "**By the end you can**", "## What you can now do"
+
+
+def text(cell: dict) -> str:
+    return "".join(cell["source"])
+
+
+def code(notebook: dict) -> list[dict]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def prose(notebook: dict) -> str:
+    return "\n\n".join(text(cell) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+
+
+def saving(notebook: dict) -> list[tuple[dict, list[str]]]:
+    """Return the cells that save figures, each with the figures' names."""
+    return [(cell, names) for cell in code(notebook) if (names := gallery.saved_names(text(cell)))]
+
+
+def calls(notebook: dict) -> list[str]:
+    """Return all that a notebook's code calls, as it is written there."""
+    nodes = [node for cell in code(notebook) for node in ast.walk(ast.parse(text(cell)))]
+    return [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
+
+
+# Each rule yields what is wrong with a notebook, and nothing where all is well.
+
+
+def python_only(notebook):
+    for number, cell in enumerate(code(notebook), start=1):
+        try:
+            ast.parse(text(cell))
+        except SyntaxError as error:
+            yield f"code cell {number} is no Python (a magic? a shell command?): {error}"
+        if "get_ipython" in text(cell):
+            yield f"code cell {number} asks for IPython"
+        if any(line.split("#")[0].rstrip().endswith(";") for line in text(cell).splitlines()):
+            yield f"code cell {number} has a line that ends with a semicolon"
+
+
+def cells_are_short(notebook):
+    lengths = [sum(bool(line.strip()) for line in text(cell).splitlines()) for cell in code(notebook)]
+    if not 20 <= len(lengths) <= 35:
+        yield f"{len(lengths)} code cells; right are 20 to 35"
+    if sum(1 <= length <= 8 for length in lengths) <= 0.5 * len(lengths):
+        yield f"most code cells should have 1 to 8 lines: {lengths}"
+    yield from (f"code cell {n} has {length} lines; at most 25" for n, length in enumerate(lengths, 1) if length > 25)
+
+
+def begins_with_the_bootstrap_cell(notebook):
+    if not code(notebook) or text(code(notebook)[0]) != bootstrap_cell.text():
+        yield "the first code cell is not the bootstrap cell: python tools/bootstrap_cell.py"
+
+
+def outputs_are_stored(notebook):
+    counts = [cell["execution_count"] for cell in code(notebook)]
+    if counts != list(range(1, len(counts) + 1)):
+        yield f"execution counts are {counts}, not 1 to {len(counts)}: make chapters"
+    for number, cell in enumerate(code(notebook), start=1):
+        if re.search(r"^(print|plt\.show|explore\.slider)\(", text(cell), re.MULTILINE) and not cell["outputs"]:
+            yield f"code cell {number} shows something, but no output is stored: make chapters"
+        if any(output["output_type"] == "error" for output in cell["outputs"]):
+            yield f"code cell {number} has stored an error"
+    if "widgets" in notebook["metadata"]:
+        yield "the widgets' state is stored: make chapters drops it"
+
+
+def claims_are_asserted(notebook):
+    count = sum(isinstance(node, ast.Assert) for c in code(notebook)[1:] for node in ast.walk(ast.parse(text(c))))
+    if count < 8:
+        yield f"{count} asserts beside the bootstrap cell's; at least 8"
+
+
+def figures_are_named_and_described(notebook):
+    if len(saving(notebook)) < 5:
+        yield f"{len(saving(notebook))} figures; at least 5"
+    for cell, names in saving(notebook):
+        metadata = cell["metadata"].get("mystnb", {})
+        image, figure = metadata.get("image", {}), metadata.get("figure", {})
+        if len(names) > 1:
+            yield f"one cell saves {', '.join(names)}; one figure a cell"
+        if len(image.get("alt", "")) <= 40:
+            yield f"{names[0]}: mystnb.image.alt is missing or says too little"
+        if not figure.get("caption", "").strip():
+            yield f"{names[0]}: mystnb.figure.caption is missing"
+        if figure.get("name") != f"fig-{names[0]}":
+            yield f"{names[0]}: mystnb.figure.name is {figure.get('name')!r}; right is 'fig-{names[0]}'"
+        pictures = sum("image/png" in output.get("data", {}) for output in cell["outputs"])
+        if pictures != 1:
+            yield f"{names[0]}: its cell shows {pictures} pictures; right is one"
+
+
+def something_can_be_explored(notebook):
+    if "explore.slider" not in calls(notebook):
+        yield "nothing to explore: no call of explore.slider"
+
+
+def outputs_are_compared(notebook):
+    tags = [set(cell["metadata"].get("tags", [])) for cell in code(notebook)]
+    for number, strange in ((n, tag - TAGS) for n, tag in enumerate(tags, start=1) if tag - TAGS):
+        yield f"code cell {number} has the tags {sorted(strange)}; allowed are {sorted(TAGS)}"
+    ignored = sum("nbval-ignore-output" in tag for tag in tags)
+    if 3 * ignored > len(tags):
+        yield f"{ignored} of {len(tags)} code cells are not compared; at most a third"
+
+
+def the_end_mirrors_the_beginning(notebook):
+    def bullets(part: str) -> int:
+        following = re.search(r"\s*((?:^[-*] .*\n(?:^ +.*\n)*)*)", part + "\n", re.MULTILINE)
+        return len(re.findall(r"^[-*] ", following[1], re.MULTILINE))
+
+    before, after = prose(notebook).partition(BEFORE)[2], prose(notebook).partition(AFTER)[2]
+    promised, kept = bullets(before), bullets(after)
+    if not 3 <= promised <= 6:
+        yield f"{promised} bullets after {BEFORE!r}; right are 3 to 6"
+    if promised != kept:
+        yield f"{promised} bullets after {BEFORE!r}, but {kept} after {AFTER!r}"
+
+
+def the_opening_asks_a_question(notebook):
+    opening = text(notebook["cells"][0])
+    if not opening.startswith("# ") or "?" not in opening.partition(BEFORE)[0]:
+        yield "the first cell must begin with the title, '# …', and ask the chapter's question"
+
+
+RULES = (
+    python_only,
+    cells_are_short,
+    begins_with_the_bootstrap_cell,
+    outputs_are_stored,
+    claims_are_asserted,
+    figures_are_named_and_described,
+    something_can_be_explored,
+    outputs_are_compared,
+    the_end_mirrors_the_beginning,
+    the_opening_asks_a_question,
+)
+
+
+# The chapters
+
+
+def test_there_are_chapters():
+    assert CHAPTERS, "chapters/ holds no notebook"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_keeps_the_rule(chapter, rule):
+    problems = list(rule(json.loads(chapter.read_text(encoding="utf8"))))
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_is_small(chapter):
+    assert chapter.stat().st_size < 1_500_000, f"{chapter.stat().st_size:,} bytes"
+
+
+def test_every_figure_is_written_by_one_cell_and_no_other_is_kept():
+    written = [
+        name
+        for path in CHAPTERS
+        for _, names in saving(json.loads(path.read_text(encoding="utf8")))
+        for name in names
+    ]  # fmt: skip
+    assert len(written) == len(set(written)), f"written twice: {sorted({n for n in written if written.count(n) > 1})}"
+    kept = {path.stem for path in ROOT.glob("figures/*.svg")}
+    assert not set(written) - kept, f"not in figures/: {sorted(set(written) - kept)}: make chapters"
+    assert not kept - set(written), f"in figures/, but no chapter writes it: {sorted(kept - set(written))}"
+
+
+# References
+
+
+def dangling(pages: dict[str, str], works: set[str]) -> list[str]:
+    """Return the references of the pages, by path, that lead nowhere."""
+    labels = set()
+    for page in pages.values():
+        labels |= set(re.findall(r"^\s*\(([\w-]+)\)=\s*$", page, re.MULTILINE))
+        labels |= set(re.findall(r"\$\$ *\(([\w-]+)\)", page))
+        labels |= set(re.findall(r"^:(?:label|name): *([\w-]+)", page, re.MULTILINE))
+    found = []
+    for path, page in pages.items():
+        page = re.sub(r"^(```+)(?!\{).*?^\1", "", page, flags=re.MULTILINE | re.DOTALL)
+        for role, target in re.findall(r"\{(cite[:\w]*|eq|ref|numref|doc)\}`([^`]+)`", page):
+            target = target.split("<")[-1].rstrip("> ")
+            if role == "doc":
+                there = [(ROOT / path).parent / f"{target}{end}" for end in (".md", ".ipynb")]
+                missing = [] if any(file.is_file() for file in there) else [target]
+            elif role.startswith("cite"):
+                missing = [key for key in target.split(",") if key.strip() not in works]
+            else:
+                missing = [target] if target not in labels else []
+            found += [f"{path}: {{{role}}} {name}" for name in missing]
+    return found
+
+
+@functools.cache
+def book() -> tuple[dict[str, str], set[str]]:
+    """Return the text of every page by its path, figures' labels included, and the works of the bibliography."""
+    pages = {path.name: path.read_text(encoding="utf8") for path in ROOT.glob("*.md")}
+    for path in CHAPTERS:
+        notebook = json.loads(path.read_text(encoding="utf8"))
+        figures = [cell["metadata"].get("mystnb", {}).get("figure", {}).get("name", "") for cell in code(notebook)]
+        pages[f"chapters/{path.name}"] = prose(notebook) + "".join(f"\n:name: {name}" for name in figures if name)
+    for path in ROOT.glob("solutions/*.ipynb"):  # the exercises have the same text
+        pages[f"solutions/{path.name}"] = prose(json.loads(path.read_text(encoding="utf8")))
+    works = set(re.findall(r"^@\w+\{([^,\s]+)", (ROOT / "references.bib").read_text(encoding="utf8"), re.MULTILINE))
+    return pages, works
+
+
+def test_every_reference_in_the_book_leads_somewhere():
+    assert not dangling(*book())
+
+
+def test_a_reference_that_leads_nowhere_is_found():
+    good = (
+        "$$ x $$ (eq-x)\n\nSee {eq}`eq-x`, {cite}`One,Two`, {numref}`Figure %s <fig-a>`, {doc}`intro`.\n\n:name: fig-a"
+    )
+    assert not dangling({"a.md": good}, {"One", "Two"})
+    for old, new in (("{eq}`eq-x`", "{eq}`eq-y`"), ("One,", "One,Three,"), ("<fig-a>", "<fig-b>"), ("`intro`", "`no`")):
+        assert len(dangling({"a.md": good.replace(old, new)}, {"One", "Two"})) == 1, new
+
+
+# Proof that the rules can fail
+
+
+def cell(source: str, **metadata) -> dict:
+    return {"cell_type": "code", "source": source, "metadata": metadata, "outputs": [], "execution_count": None}
+
+
+def shows(name: str) -> dict:
+    """Return a cell that saves and shows a figure."""
+    image = {"alt": "Line chart of one thing against another, showing that it falls."}
+    figure = {"caption": "It falls.", "name": f"fig-{name}"}
+    one = cell(f'plots.save(fig, "{name}")\nplt.show()', mystnb={"image": image, "figure": figure})
+    one["outputs"] = [{"output_type": "display_data", "data": {"image/png": ""}, "metadata": {}}]
+    return one
+
+
+def specimen() -> dict:
+    """Return a notebook that keeps every rule."""
+    bullets = "- one\n- two\n  and a half\n- three\n"
+    cells = [
+        cell(bootstrap_cell.text()),
+        *(shows(f"figure-{n}") for n in range(5)),
+        cell("explore.slider(frames, 'w')"),
+    ]
+    cells += [cell(f"assert {n} < 100") for n in range(8)] + [cell("print(1)") for _ in range(6)]
+    for number, one in enumerate(cells, start=1):
+        one["execution_count"] = number
+        one["outputs"] = one["outputs"] or [{"output_type": "stream", "name": "stdout", "text": "1\n"}]
+    first = {"cell_type": "markdown", "source": f"# Title\n\nWhy?\n\n{BEFORE}\n\n{bullets}\nText.", "metadata": {}}
+    last = {"cell_type": "markdown", "source": f"{AFTER}\n\n{bullets}\n- - -", "metadata": {}}
+    return {"cells": [first, *cells, last], "metadata": {}}
+
+
+BREACHES = {
+    "a magic": (python_only, lambda cells, _: cells[-1].update(source="%timeit 1")),
+    "a command": (python_only, lambda cells, _: cells[-1].update(source="!pip install torch")),
+    "a semicolon": (python_only, lambda cells, _: cells[-1].update(source="print(1);")),
+    "few cells": (cells_are_short, lambda cells, note: note["cells"].__delitem__(slice(15, 21))),
+    "many cells": (cells_are_short, lambda cells, note: note["cells"].extend(cells[-1:] * 15)),
+    "a long cell": (cells_are_short, lambda cells, _: cells[-1].update(source="x = 1\n" * 26)),
+    "longish cells": (cells_are_short, lambda cells, _: [c.update(source="x = 1\n" * 9) for c in cells[-12:]]),
+    "another bootstrap": (begins_with_the_bootstrap_cell, lambda cells, _: cells[0].update(source="import torch")),
+    "not executed": (outputs_are_stored, lambda cells, _: cells[3].update(execution_count=None)),
+    "out of order": (outputs_are_stored, lambda cells, _: cells[3].update(execution_count=9)),
+    "no output": (outputs_are_stored, lambda cells, _: cells[-1].update(outputs=[])),
+    "an error": (outputs_are_stored, lambda cells, _: cells[-1].update(outputs=[{"output_type": "error"}])),
+    "widget state": (outputs_are_stored, lambda _, note: note["metadata"].update(widgets={})),
+    "seven asserts": (claims_are_asserted, lambda cells, _: cells[7].update(source="0")),
+    "four figures": (figures_are_named_and_described, lambda cells, _: cells[1].update(source="0")),
+    "two in a cell": (figures_are_named_and_described, lambda c, _: c[1].update(source=text(c[1]) + "\n" + text(c[2]))),
+    "no alt": (figures_are_named_and_described, lambda c, _: c[1]["metadata"]["mystnb"]["image"].update(alt="Chart")),
+    "no caption": (figures_are_named_and_described, lambda c, _: c[1]["metadata"]["mystnb"]["figure"].pop("caption")),
+    "other name": (figures_are_named_and_described, lambda c, _: c[1]["metadata"]["mystnb"]["figure"].update(name="f")),
+    "not shown": (figures_are_named_and_described, lambda cells, _: cells[1].update(outputs=[])),
+    "no explorer": (something_can_be_explored, lambda cells, _: cells[6].update(source="explore")),
+    "skipped": (outputs_are_compared, lambda cells, _: cells[3]["metadata"].update(tags=["nbval-skip"])),
+    "ignored": (
+        outputs_are_compared,
+        lambda cells, _: [c["metadata"].update(tags=["nbval-ignore-output"]) for c in cells[-8:]],
+    ),
+    "a bullet short": (
+        the_end_mirrors_the_beginning,
+        lambda _, note: note["cells"][-1].update(source=f"{AFTER}\n\n- one\n- two\n"),
+    ),
+    "no question": (the_opening_asks_a_question, lambda _, note: note["cells"][0].update(source="# Title\n\nSo.")),
+}
+
+
+def test_a_notebook_that_keeps_every_rule_passes():
+    assert [problem for rule in RULES for problem in rule(specimen())] == []
+    assert {rule for rule, _ in BREACHES.values()} == set(RULES)
+
+
+@pytest.mark.parametrize("breach", BREACHES)
+def test_a_breach_is_caught(breach):
+    rule, plant = BREACHES[breach]
+    notebook = copy.deepcopy(specimen())
+    plant(code(notebook), notebook)
+    assert list(rule(notebook)), f"{rule.__name__} does not notice: {breach}"
+
+
+def nbval(path: Path) -> subprocess.CompletedProcess:
+    """Validate one notebook as `make test` does, apart from this project's own settings."""
+    (path.parent / "pytest.ini").write_text("[pytest]\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env", path.name]
+    return subprocess.run(command, cwd=path.parent, capture_output=True, text=True)
+
+
+def test_nbval_passes_what_is_stored_and_fails_a_drift(tmp_path):
+    import nbformat
+    from nbclient import NotebookClient
+
+    sources = ["half = 0.5", "print(f'{half ** 10:.4f}')", "half < 1"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
+    path = tmp_path / "tiny.ipynb"
+    nbformat.write(notebook, path)
+    told = nbval(path)
+    assert told.returncode == 0 and "3 passed" in told.stdout, told.stdout
+    notebook.cells[0].source = "half = 0.51"
+    nbformat.write(notebook, path)
+    told = nbval(path)
+    assert told.returncode == 1 and "1 failed, 2 passed" in told.stdout, told.stdout
+    assert "0.0010" in told.stdout and "0.0012" in told.stdout

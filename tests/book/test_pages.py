@@ -1,0 +1,225 @@
+"""Look at the built pages as a reader does: in a browser, by day and by night, on a desk and on a phone.
+
+The network is cut: whatever a page asks another host for is refused and fails its test.
+"""
+
+import functools
+import http.server
+import shutil
+import threading
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+import yaml
+
+import book
+from places import ROOT
+
+pytestmark = pytest.mark.book
+PAGES = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8")))
+NOTEBOOKS = [name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()]
+CHAPTERS = [name for name in NOTEBOOKS if name.startswith("chapters/")]
+SCREENS = {"desktop": (1280, 900), "phone": (390, 844)}
+WIDGETS_READY = 20_000  # milliseconds
+CUT = """[...document.querySelectorAll("article pre")]
+    .filter(block => block.scrollWidth > block.clientWidth).map(block => block.innerText)"""
+
+
+@pytest.fixture(scope="module")
+def own(html):
+    """The built pages, where they bring their own scripts: without npm they load them from public networks."""
+    if not (html / "mathjax").is_dir():
+        pytest.skip("npm was missing when the pages were built, so with the network cut they cannot be tried")
+    return html
+
+
+@pytest.fixture(scope="module")
+def site(own):
+    """The address of the built pages, served from this machine."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=own))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A Chromium without a window."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
+        pytest.skip("no Chromium here, so nobody looked at the pages (apt install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, site):
+    """A function that opens a page; after the test, what the pages complained of or asked strangers for fails it."""
+    contexts, faults = [], []
+
+    def opened(name, screen="desktop", theme="light"):
+        width, height = SCREENS[screen]
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: faults.append(f"console: {said.text}") if said.type == "error" else None)
+        page.on("pageerror", lambda error: faults.append(f"script: {error}"))
+        page.on("response", lambda got: faults.append(f"{got.status}: {got.url}") if got.status >= 400 else None)
+
+        def gate(route):
+            if route.request.url.startswith((site, "data:", "blob:")):
+                return route.continue_()
+            faults.append(f"asked another host: {route.request.url}")
+            return route.abort()
+
+        page.route("**/*", gate)
+        page.goto(f"{site}/{name}.html", wait_until="load")
+        page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise.then(() => true)")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def holds_widget(name: str) -> bool:
+    """Say whether a chapter shows an explorer."""
+    cells = nbformat.read(ROOT / f"{name}.ipynb", as_version=4).cells
+    return any("explore.slider(" in cell.source for cell in cells if cell.cell_type == "code")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_loads_fits_and_is_photographed(visit, name, screen, theme):
+    page = visit(name, screen, theme)
+    assert page.locator("article h1").inner_text().strip()
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    ground = [
+        int(part) for part in page.evaluate("getComputedStyle(document.body).backgroundColor")[4:-1].split(",")[:3]
+    ]
+    assert (sum(ground) > 600) == (theme == "light"), ground
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, "wider than the screen"
+    if screen == "desktop":
+        cut = page.evaluate(CUT)
+        assert not cut, f"code or output that must be scrolled: {cut}"
+    if name in CHAPTERS and holds_widget(name):
+        page.wait_for_selector(".unrolled-explorer img.widget-image", timeout=WIDGETS_READY)
+    shots = ROOT / "_build" / "screenshots"
+    shots.mkdir(exist_ok=True)
+    page.screenshot(path=shots / f"{name.replace('/', '-')}-{screen}-{theme}.png", full_page=screen == "desktop")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_there_is_one_way_to_search(visit, screen):
+    page = visit(PAGES[0], screen)
+    fields = "document.querySelectorAll('.search-button, .search-button-field, input[type=search]')"
+    shown = page.evaluate(f"[...{fields}].filter(e => e.checkVisibility({{visibilityProperty: true}})).length")
+    assert shown == 1
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_equations_are_rendered(visit, name):
+    page = visit(name)
+    written = page.locator("article .math").count()
+    assert page.locator("article mjx-container").count() >= written
+    assert page.locator("mjx-merror, .MathJax_Error").count() == 0
+    assert written or name not in CHAPTERS
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", PAGES)
+def test_pictures_are_visible_in_proportion_and_say_what_they_show(visit, name, screen):
+    page = visit(name, screen)
+    if name in CHAPTERS and holds_widget(name):
+        page.wait_for_selector(".unrolled-explorer img.widget-image", timeout=WIDGETS_READY)
+    script = """() => [...document.querySelectorAll('article img')].filter(e => !e.hidden).map(e => ({
+        source: e.src.slice(-60), width: e.naturalWidth, shown: e.getBoundingClientRect().width, alt: e.alt,
+        stretch: e.height * e.naturalWidth / (e.width * e.naturalHeight) }))"""
+    pictures = page.evaluate(script)
+    assert [p for p in pictures if not p["width"] or not p["shown"]] == []
+    assert [p for p in pictures if not 0.98 < p["stretch"] < 1.02] == [], "out of proportion"
+    assert [p for p in pictures if " " not in p["alt"].strip()] == [], "no alt text, or a hash"
+    assert pictures or name not in CHAPTERS
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_opens_in_colab(visit, name):
+    button = visit(name).locator("a[href*='colab.research.google.com/github/']").first
+    assert button.get_attribute("href").endswith(f"/blob/main/{name}.ipynb")
+
+
+@pytest.mark.parametrize("name", [name for name in CHAPTERS if holds_widget(name)])
+def test_every_explorer_moves_by_keyboard_and_has_a_name(visit, name):
+    page = visit(name)
+    page.wait_for_selector(".unrolled-explorer [role=slider][aria-label]", timeout=WIDGETS_READY)
+    explorers = page.locator(".unrolled-explorer").all()
+    for explorer in explorers:
+        handle, picture = explorer.get_by_role("slider"), explorer.locator("img.widget-image").first
+        assert len(handle.get_attribute("aria-label").strip()) > 2
+        before, told = picture.get_attribute("src"), handle.get_attribute("aria-valuetext")
+        handle.focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("([e, old]) => e.src !== old", arg=[picture.element_handle(), before], timeout=5000)
+        assert handle.get_attribute("aria-valuetext") != told
+        assert picture.evaluate("e => e.decode().then(() => e.naturalWidth)") > 0
+    assert explorers
+
+
+class Links(HTMLParser):
+    """Collect a page's link targets and the names that links can lead to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.targets, self.names = set(), {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.names |= {found[word] for word in ("id", "name") if found.get(word)}
+        for word in ("href", "src"):
+            if found.get(word) and not (word == "href" and tag == "link"):
+                self.targets.add(found[word])
+
+
+def test_links_inside_the_book_lead_somewhere(html):
+    """A missing page, figure or anchor behind any link of any page is named."""
+    paths = [path for path in html.rglob("*.html") if "_static" not in path.parts]
+    pages = {path: Links(path.read_text(encoding="utf8")) for path in paths}
+    broken, followed = [], 0
+    for path, links in pages.items():
+        for target in links.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            followed += 1
+            there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            there = there / "index.html" if there.is_dir() else there
+            anchors = pages[there].names if there in pages else {""}
+            if not there.is_file() or (there in pages and unquote(parts.fragment) not in anchors):
+                broken.append(f"{path.relative_to(html)}: {target}")
+    assert followed > 20 * len(PAGES)
+    assert broken == []
+
+
+def test_no_page_names_a_third_party_script(own):
+    """Scripts and stylesheets come from the site itself: the book tells nobody who reads it."""
+    strangers = []
+    for path in own.rglob("*.html"):
+        for line in path.read_text(encoding="utf8").splitlines():
+            if ("<script" in line and 'src="http' in line) or ('rel="stylesheet"' in line and 'href="http' in line):
+                strangers.append(f"{path.relative_to(own)}: {line.strip()[:120]}")
+    assert strangers == []

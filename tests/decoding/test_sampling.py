@@ -1,0 +1,214 @@
+"""Sampling carries the state and follows the model's distribution, narrowed as it was asked for."""
+
+import numpy as np
+import pytest
+import torch
+
+from unrolled.decoding import distribution, generate, keep_nucleus, keep_top_k, sample
+from unrolled.models import LanguageModel
+from unrolled.text import Vocabulary, WordVocabulary
+from writers import KINDS, Noting, Table, writer
+
+VOCABULARY = Vocabulary("abcd")
+
+
+@pytest.fixture(params=[("rnn", 1), ("lstm", 1), ("lstm", 2), ("gru", 1)], ids=str)
+def model(request):
+    torch.manual_seed(2)
+    core, num_layers = request.param
+    return LanguageModel(4, embedding_size=3, hidden_size=5, core=core, num_layers=num_layers)
+
+
+def test_the_first_symbol_follows_the_models_distribution(model):
+    with torch.no_grad():
+        p = torch.softmax(model(VOCABULARY.encode("ab").view(1, -1))[0][0, -1] / 0.7, dim=0).numpy()
+    draws = [sample(model, VOCABULARY, prompt="ab", length=1, temperature=0.7, seed=seed)[2] for seed in range(4000)]
+    observed = np.array([draws.count(symbol) for symbol in VOCABULARY.symbols])
+    chi_squared = ((observed - 4000 * p) ** 2 / (4000 * p)).sum()
+    assert chi_squared < 16.3  # 3 degrees of freedom: one sound sampler in a thousand fails
+
+
+def test_the_state_is_carried_exactly(model):
+    text = sample(model, VOCABULARY, prompt="abca", length=30, seed=5)
+    generator = torch.Generator().manual_seed(5)
+    for at in range(4, 34):  # the slow way: read everything again for each symbol
+        with torch.no_grad():
+            logits = model(VOCABULARY.encode(text[:at]).view(1, -1))[0][0, -1]
+        chances = torch.softmax(logits.double(), dim=0)
+        assert VOCABULARY.symbols[int(torch.multinomial(chances, 1, generator=generator))] == text[at]
+
+
+def test_same_seed_same_text_and_seeds_differ(model):
+    texts = [sample(model, VOCABULARY, prompt="a", length=40, seed=seed) for seed in (0, 0, 1)]
+    assert texts[0] == texts[1] != texts[2] and len(texts[0]) == 41
+
+
+# Narrowing the distribution
+
+P = [0.1, 0.4, 0.3, 0.2]
+HOW = [
+    {},
+    {"top_k": 2},
+    {"top_k": 3},
+    {"top_p": 0.3},
+    {"top_p": 0.6},
+    {"top_p": 0.8},
+    {"temperature": 0.5, "top_p": 0.7},
+    {"top_k": 3, "top_p": 0.75},
+]
+
+
+def narrowed(p, temperature=1.0, top_k=None, top_p=1.0):
+    """Return what `distribution` should, by walking down from the most probable symbol."""
+    p = np.array(p) ** (1 / temperature)
+    order = np.argsort(-p)[:top_k]
+    mass, kept = 0.0, []
+    for number in order:
+        if mass < top_p:
+            kept.append(number)
+        mass += p[number] / p[order].sum()
+    narrow = np.zeros(len(p))
+    narrow[kept] = p[kept] / p[kept].sum()
+    return narrow
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_the_distribution_is_the_narrowed_one(how):
+    logits = torch.tensor(P, dtype=torch.float64).log() + 3  # logits are free to be shifted
+    assert distribution(logits, **how).numpy() == pytest.approx(narrowed(P, **how))
+    rows = torch.randn(2, 3, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    for one, row in zip(distribution(rows, **how).view(6, 7), torch.softmax(rows, dim=-1).view(6, 7), strict=True):
+        assert one.numpy() == pytest.approx(narrowed(row.numpy(), **how))
+
+
+@pytest.mark.parametrize("p, size", [(0.01, 1), (0.39, 1), (0.41, 2), (0.69, 2), (0.71, 3), (0.89, 3), (0.91, 4)])
+def test_the_nucleus_takes_in_the_symbol_that_crosses_p(p, size):
+    kept = keep_nucleus(torch.tensor(P).log(), p).isfinite()
+    assert kept.tolist() == [probability in sorted(P)[-size:] for probability in P]
+
+
+def test_of_equally_probable_symbols_the_first_are_kept():
+    assert keep_top_k(torch.zeros(3, 50), 20).isfinite().int().tolist() == [[1] * 20 + [0] * 30] * 3
+    assert keep_nucleus(torch.zeros(3, 50), 0.39).isfinite().int().tolist() == [[1] * 20 + [0] * 30] * 3
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_draws_follow_the_narrowed_distribution(how):
+    rows = generate(Table(*[P] * 4), torch.zeros(4000, 1, dtype=torch.int64), length=1, seed=1, **how)
+    observed = np.bincount(torch.cat(rows), minlength=4)
+    expected = 4000 * narrowed(P, **how)
+    kept = expected > 0
+    assert not observed[~kept].any()
+    chi_squared = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
+    assert chi_squared < [1e-9, 10.8, 13.8, 16.3][kept.sum() - 1]  # by degrees of freedom: one in a thousand fails
+
+
+def test_the_second_symbol_follows_the_first():
+    table = np.array([P, P[::-1], [0.7, 0.1, 0.1, 0.1], [0.25] * 4])
+    rows = generate(Table(*table.tolist()), torch.full((6000, 1), 2), length=2, seed=3)
+    first, second = torch.stack(rows).T.numpy()
+    observed = np.bincount(4 * first + second, minlength=16).reshape(4, 4)
+    expected = 6000 * table[2][:, None] * table
+    assert ((observed - expected) ** 2 / expected).sum() < 37.7  # 15 degrees of freedom: one in a thousand fails
+
+
+def test_a_filter_that_keeps_everything_changes_nothing():
+    logits = 30 * torch.randn(20, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    for how in ({"top_k": 9}, {"top_k": 99}, {"top_p": 1.0}):
+        assert torch.equal(distribution(logits, **how), torch.softmax(logits, dim=-1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_top_k_of_1_little_heat_and_a_small_nucleus_are_greedy(kind):
+    model, tokens = writer(kind), [0, 2]
+    for _ in range(12):
+        with torch.no_grad():
+            tokens.append(int(model(torch.tensor([tokens]))[0][0, -1].argmax()))
+    greedy = VOCABULARY.decode(tokens)
+    for how in ({"top_k": 1}, {"top_p": 1e-20}, {"temperature": 1e-4}):
+        assert sample(model, VOCABULARY, prompt="ac", length=12, **how) == greedy
+
+
+def test_what_is_impossible_is_never_drawn():
+    model = Table([0, 0.5, 0, 0.5], [1, 0, 0, 0], [0.25] * 4, [0, 1, 0, 0])
+    for how in ({}, {"top_k": 3}, {"top_p": 0.999}, {"temperature": 50}):
+        text = sample(model, VOCABULARY, prompt="a", length=200, **how)
+        assert {text[at : at + 2] for at in range(200)} == {"ab", "ad", "ba", "db"}
+
+
+# Batches, states, ends
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_of_a_batch_writes_what_it_writes_alone(kind):
+    model, prompts = writer(kind), ["abc", "dda", "abc", "cab"]
+    batch = torch.stack([VOCABULARY.encode(prompt) for prompt in prompts])
+    rows = generate(model, batch, length=25, seed=7, top_k=3, temperature=1.5)
+    for row, (prompt, written) in enumerate(zip(prompts, rows, strict=True)):
+        alone = sample(model, VOCABULARY, prompt=prompt, length=25, seed=7 + row, top_k=3, temperature=1.5)
+        assert prompt + VOCABULARY.decode(written) == alone
+    assert not torch.equal(rows[0], rows[2])  # the same prompt, but another seed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_symbol_is_read_once(kind):
+    noting = Noting(writer(kind))
+    generate(noting, torch.zeros(3, 5, dtype=torch.int64), length=4)
+    assert noting.read == [(3, 5), (3, 1), (3, 1), (3, 1)]
+
+
+def test_a_row_ends_on_the_stop_symbol():
+    model, prompt = Table(*[[0.7, 0.2, 0.05, 0.05]] * 4), torch.zeros(50, 1, dtype=torch.int64)
+    whole, stopped = (generate(model, prompt, length=12, stop=stop) for stop in (None, 1))
+    ends = [row.tolist().index(1) + 1 if 1 in row else 12 for row in whole]
+    assert [row.tolist() for row in stopped] == [row[:end].tolist() for row, end in zip(whole, ends, strict=True)]
+    assert min(ends) == 1 and max(ends) == 12 and any(row[-1] != 1 for row in stopped)
+    noting = Noting(Table([0.0, 1.0], [1.0, 0.0]))
+    assert [row.tolist() for row in generate(noting, torch.tensor([[0], [1]]), length=99, stop=1)] == [[1], [0, 1]]
+    assert len(noting.read) == 2  # once every row has ended nothing more is read
+
+
+def test_texts_and_lists_of_words_end_on_the_stop_symbol():
+    model = Table([0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0])
+    assert sample(model, VOCABULARY, prompt="dab", length=9, stop="a") == "dabcda"
+    assert sample(model, VOCABULARY, prompt="dab", length=2, stop="a") == "dabcd"
+    words = WordVocabulary(["sun", "moon", "."])  # numbered . moon sun after <unk>
+    assert sample(model, words, prompt=["moon"], length=9, stop="<unk>") == ["moon", "sun", "<unk>"]
+    with pytest.raises(ValueError, match="stop is 'stars', which is not among the 4 symbols"):
+        sample(model, words, prompt=["moon"], length=9, stop="stars")
+
+
+def test_the_model_writes_in_evaluation_mode():
+    model = torch.nn.Sequential(torch.nn.Embedding(4, 8), torch.nn.Dropout(0.9), torch.nn.Linear(8, 4))
+    model.forward = lambda tokens, state=None: (torch.nn.Sequential.forward(model, tokens), tokens[:, -1:])
+    with_dropout = sample(model.train(), VOCABULARY, prompt="a", length=40)
+    assert model.training and model[1].training
+    with pytest.raises(IndexError):
+        generate(model, torch.tensor([[4]]), length=1)  # a symbol that it does not know
+    assert model.training
+    assert with_dropout == sample(model.eval(), VOCABULARY, prompt="a", length=40)
+    assert not model.training
+
+
+def test_bad_input_is_named(model):
+    with pytest.raises(ValueError, match="temperature is 0"):
+        sample(model, VOCABULARY, prompt="a", length=1, temperature=0)
+    with pytest.raises(ValueError, match="temperature is nan; it must be above 0"):
+        distribution(torch.zeros(4), temperature=float("nan"))
+    with pytest.raises(ValueError, match="top_k is 0; it must be 1 or more"):
+        sample(model, VOCABULARY, prompt="a", length=1, top_k=0)
+    for top_p in (0.0, 1.1, -1.0):
+        with pytest.raises(ValueError, match=f"top_p is {top_p}; it must be above 0 and at most 1"):
+            sample(model, VOCABULARY, prompt="a", length=1, top_p=top_p)
+    for shape in ((3, 0), (0, 3), (4,)):
+        with pytest.raises(ValueError, match=r"the prompt has shape .* \(batch, time\) is expected, with at least one"):
+            generate(model, torch.zeros(shape, dtype=torch.int64), length=1)
+    with pytest.raises(ValueError, match="some of the model's logits are not numbers"):
+        generate(Table([float("nan")] * 4), torch.tensor([[0]]), length=1)
+    with pytest.raises(ValueError, match="length is -5; it must be 0 or more"):
+        sample(model, VOCABULARY, prompt="a", length=-5)
+    assert sample(model, VOCABULARY, prompt="a", length=0) == "a"
+    with pytest.raises(ValueError, match="empty"):
+        sample(model, VOCABULARY, prompt="", length=1)
+    with pytest.raises(ValueError, match="'z' at position 1"):
+        sample(model, VOCABULARY, prompt="az", length=1)

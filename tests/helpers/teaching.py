@@ -1,0 +1,30 @@
+"""Take the page for instructors apart: its sections, its tables and its commands."""
+
+import re
+
+from places import ROOT
+
+PAGE = (ROOT / "teaching.md").read_text(encoding="utf8")
+
+
+def section(title: str) -> str:
+    """Return what stands below a heading, up to the next one that is as high or higher."""
+    marks, below = re.search(rf"^(#+) {re.escape(title)}\n(.*)", PAGE, re.MULTILINE | re.DOTALL).groups()
+    return re.split(rf"^#{{1,{len(marks)}}} ", below, flags=re.MULTILINE)[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of a table's rows, below its head."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def minutes(time: str) -> int:
+    """Return the minutes of a time in hours and minutes, as "1:40", and none for a dash."""
+    hours, rest = re.fullmatch(r"(\d+):(\d\d)|–", time).groups(default="0")
+    return 60 * int(hours) + int(rest)
+
+
+def commands(title: str) -> str:
+    """Return the shell's commands below a heading."""
+    return "".join(re.findall(r"^```sh\n(.*?)^```", section(title), re.MULTILINE | re.DOTALL))

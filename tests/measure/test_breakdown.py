@@ -1,0 +1,95 @@
+"""The loss is shared out among places and words without a remainder, and diversity is what can be counted by hand."""
+
+import numpy as np
+import pytest
+
+from unrolled.decoding import diversity
+from unrolled.measure import breakdown
+from unrolled.text import stories
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return stories.corpus(30_000)
+
+
+def test_a_story_costs_what_its_characters_cost(corpus):
+    nats = np.random.default_rng(0).random(len(corpus.text))
+    costs = breakdown.by_story(nats, corpus)
+    second = len(corpus.stories[0].text) + 1
+    assert len(costs) == len(corpus.stories) and costs.sum() == pytest.approx(nats.sum())
+    assert costs[0] == pytest.approx(nats[:second].sum())
+    assert costs[1] == pytest.approx(nats[second : second + len(corpus.stories[1].text) + 1].sum())
+
+
+def test_positions_begin_with_each_story(corpus):
+    marked = np.zeros(len(corpus.text))
+    marked[0] = 1
+    for place in [at for at, symbol in enumerate(corpus.text) if symbol == "\n"][:-1]:
+        marked[place + 1] = 1  # the first character of the next story
+    assert breakdown.by_position(marked, corpus, [0, 1, 2, 5000, 6000]).tolist()[:3] == [1, 0, 0]
+    assert np.isnan(breakdown.by_position(marked, corpus, [5000, 6000])).all()
+    only = breakdown.by_position(np.arange(len(corpus.text)), corpus, [0, 100_000])
+    assert only == pytest.approx([(len(corpus.text) - 1) / 2])
+
+
+def test_the_classes_are_the_words_that_they_say(corpus):
+    text, found = "", {}
+    for story in corpus.stories:
+        for name, begin, end in breakdown._mentions(story):
+            found.setdefault(name, set()).add(story.text[begin:end])
+        text += story.text
+    grammar = stories.grammar()
+    for name, written in found.items():
+        kind = name.removeprefix("new ")
+        if kind == "pronoun":
+            assert written <= {"she", "he", "her", "him", "his", "She", "He", "Her", "Him", "His"}
+        else:
+            assert written <= set(grammar.values[kind])
+    assert {"name", "pronoun", "place", "new name", "new place"} <= set(found) and "new pronoun" not in found
+
+
+def test_a_first_mention_is_the_first(corpus):
+    for story in corpus.stories:
+        for name, begin, end in breakdown._mentions(story):
+            if name == "new name":
+                assert story.text.index(story.text[begin:end]) == begin
+        spans = sorted((begin, end) for _, begin, end in breakdown._mentions(story))
+        assert all(end <= begin for (_, end), (begin, _) in zip(spans, spans[1:], strict=False))
+
+
+def test_all_that_is_paid_is_shared_out(corpus):
+    nats = np.random.default_rng(0).random(len(corpus.text))
+    shares = breakdown.by_class(nats, corpus)
+    assert sum(share.nats for share in shares.values()) == pytest.approx(nats.sum())
+    assert sum(share.characters for share in shares.values()) == len(corpus.text)
+    names = [one for one in corpus.recalls if one.kind == "name"]
+    assert shares["name"].words == len(names)
+    assert shares["name"].nats == pytest.approx(
+        sum(nats[one.position : one.position + len(one.value)].sum() for one in names)
+    )
+    assert list(shares)[-1] == breakdown.FRAME and shares[breakdown.FRAME].words == 0
+
+
+def test_every_character_needs_its_price(corpus):
+    nats = np.zeros(len(corpus.text) - 1)
+    for ask in (breakdown.by_story, breakdown.by_class, lambda *told: breakdown.by_position(*told, [0, 1])):
+        with pytest.raises(ValueError, match="each needs its own: score it with a start"):
+            ask(nats, corpus)
+
+
+def test_distinct_counts_over_all_texts_and_repetition_within_each():
+    texts = [["a", "b", "a", "b"], ["a", "b", "c", "c"]]
+    assert diversity.distinct(texts, 1) == 3 / 8
+    assert diversity.distinct(texts, 2) == 4 / 6  # ab ba bc cc of ab ba ab, ab bc cc
+    assert diversity.repetition(texts, 1) == pytest.approx(1 - 5 / 8)
+    assert diversity.repetition(texts, 2) == pytest.approx(1 - 5 / 6)
+    assert diversity.repetition([["x"], texts[0]], 4) == 0  # a text that is too short has no part in it
+
+
+@pytest.mark.parametrize("measure", [diversity.distinct, diversity.repetition])
+def test_n_grams_must_be_there(measure):
+    with pytest.raises(ValueError, match="n is 0; it must be 1 or more"):
+        measure([["a"]], 0)
+    with pytest.raises(ValueError, match="no text has 3 symbols"):
+        measure([["a", "b"], []], 3)

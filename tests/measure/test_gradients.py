@@ -1,0 +1,283 @@
+"""Gradients are measured as brute force measures them, and in one pass."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from unrolled.cells import NONLINEARITIES, RNNCell, initialise, unroll
+from unrolled.measure import gradients
+from unrolled.models import LanguageModel
+
+KINDS = list(NONLINEARITIES)
+
+
+def cell_and_inputs(kind="tanh", h=5, batch=3, time=7, seed=0):
+    torch.manual_seed(seed)
+    cell = RNNCell(4, h, kind).double()
+    return cell, torch.randn(batch, time, 4, dtype=torch.float64), torch.randn(batch, h, dtype=torch.float64)
+
+
+def squares(last):
+    return (last**2).sum(1)
+
+
+def linear(weights):
+    cell = RNNCell(1, len(weights), "identity").double()
+    with torch.no_grad():
+        cell.W_hh.copy_(weights)
+    return cell
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradient_by_lag_equals_one_brute_derivative_for_each_lag(kind):
+    cell, inputs, state = cell_and_inputs(kind)
+    measured = gradients.gradient_by_lag(cell, inputs, squares, state)
+    assert measured.shape == (3, 8) and measured.dtype == torch.float64
+    for lag in range(8):
+        here = state if lag == 7 else unroll(cell, inputs[:, : 7 - lag], state)[1]
+        for row in range(3):
+            start = here[row : row + 1].detach().requires_grad_()
+            rest = inputs[row : row + 1, 7 - lag :]
+            last = unroll(cell, rest, start)[1] if lag else start
+            (brute,) = torch.autograd.grad(squares(last).sum(), start)
+            assert measured[row, lag].item() == pytest.approx(brute.norm().item(), rel=1e-12)
+
+
+def test_all_lags_take_one_backward_pass():
+    visits = []
+
+    class Counting(RNNCell):
+        def step(self, projected, state):
+            new = super().step(projected, state)
+            new.register_hook(lambda gradient: visits.append(gradient.shape))
+            return new
+
+    cell = Counting(4, 5)
+    gradients.gradient_by_lag(cell, torch.randn(2, 50, 4), squares)
+    assert visits == [(2, 5)] * 50
+    assert all(weight.grad is None for weight in cell.parameters())
+
+
+def test_a_small_gradient_is_measured_until_its_format_ends():
+    cell = RNNCell(1, 2, "identity")
+    initialise(cell, "identity", 0.5)
+    measured = gradients.gradient_by_lag(cell, torch.zeros(1, 160, 1), lambda last: last[:, 0])[0]
+    assert torch.equal(measured[:150], 0.5 ** torch.arange(150, dtype=torch.float64))  # the last ones are subnormal
+    assert (measured[150:] == 0).all()
+
+
+def test_a_language_model_is_measured():
+    model = LanguageModel(11, embedding_size=4, hidden_size=5)
+    tokens, target = torch.randint(11, (3, 6)), torch.randint(11, (3,))
+    embedded = model.embedding(tokens)
+
+    def loss(last):
+        return cross_entropy(model.output(last), target, reduction="none")
+
+    assert gradients.gradient_by_lag(model.core.cell, embedded, loss, model.initial_state(3)).shape == (3, 7)
+    state = torch.randn(3, 5)
+    measured = gradients.recurrent_gradient(model.core.cell, embedded, loss, state)
+    logits, _ = model(tokens, state)
+    cross_entropy(logits[:, -1], target).backward()
+    assert measured.shape == (25,)
+    assert torch.allclose(torch.from_numpy(measured).view(5, 5), model.core.cell.W_hh.grad, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_jacobians_equal_autograd(kind):
+    cell, inputs, state = cell_and_inputs(kind, time=4)
+    jacobians = gradients.state_jacobians(cell, inputs, state)
+    assert jacobians.shape == (3, 4, 5, 5)
+    for row in range(3):
+        here = state[row : row + 1]
+        for t in range(4):
+            x = inputs[row : row + 1, t]
+            brute = torch.autograd.functional.jacobian(lambda h, x=x: cell(x, h)[0], here)[:, 0]
+            assert torch.allclose(jacobians[row, t], brute, rtol=1e-12, atol=1e-14)
+            here = cell(x, here)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_product_equals_autograd_at_every_lag(kind):
+    cell, inputs, state = cell_and_inputs(kind, batch=1, time=6)
+    matrices, log_norms = gradients.product(gradients.state_jacobians(cell, inputs, state))
+    assert matrices.shape == (1, 7, 5, 5) and log_norms.shape == (1, 7)
+    for lag in range(1, 7):
+        here = state if lag == 6 else unroll(cell, inputs[:, : 6 - lag], state)[1]
+        brute = torch.autograd.functional.jacobian(
+            lambda h, lag=lag: unroll(cell, inputs[:, 6 - lag :], h)[1][0], here.detach()
+        )[:, 0]
+        assert torch.allclose(matrices[0, lag] * log_norms[0, lag].exp(), brute, rtol=1e-10, atol=1e-12)
+        assert log_norms[0, lag].item() == pytest.approx(torch.linalg.matrix_norm(brute, 2).log().item(), abs=1e-10)
+    assert log_norms[0, 0] == pytest.approx(0, abs=1e-12)
+
+
+def test_the_order_of_the_product_matters():
+    cell, inputs, state = cell_and_inputs(batch=1)
+    jacobians = gradients.state_jacobians(cell, inputs, state)
+    right, wrong = gradients.product(jacobians)[1], gradients.product(jacobians.flip(1))[1]
+    assert (right - wrong)[0, -1].abs() > 1e-3
+
+
+@pytest.mark.parametrize("radius", [0.3, 1.0, 3.0])
+def test_log_norms_neither_underflow_nor_overflow(radius):
+    jacobians = gradients.state_jacobians(
+        initialise(RNNCell(1, 6, "identity"), "orthogonal", radius), torch.zeros(2, 2000, 1)
+    )
+    matrices, log_norms = gradients.product(jacobians)
+    assert log_norms.isfinite().all() and matrices.isfinite().all()
+    expected = math.log(radius) * torch.arange(2001)
+    assert torch.allclose(log_norms, expected.expand(2, -1), rtol=1e-4, atol=2e-3)
+    assert torch.allclose(torch.linalg.matrix_norm(matrices, 2), torch.ones(2, 2001), atol=1e-5)
+
+
+def test_a_product_of_zero_says_so():
+    jacobians = torch.eye(3).repeat(5, 1, 1)
+    jacobians[2] = 0
+    matrices, log_norms = gradients.product(jacobians)
+    assert log_norms.tolist() == pytest.approx([0, 0, 0, -math.inf, -math.inf, -math.inf], abs=1e-6)
+    assert (matrices[3:] == 0).all()
+
+
+def test_spectra():
+    rotation = torch.tensor([[0.0, -2.0], [2.0, 0.0]])
+    singular, eigenvalues = gradients.spectra(torch.stack([rotation, torch.tensor([[0.5, 100.0], [0.0, -0.6]])]))
+    assert singular[0].tolist() == pytest.approx([2, 2])
+    assert eigenvalues[0].abs().tolist() == pytest.approx([2, 2]) and eigenvalues[0].real.abs().max() < 1e-6
+    assert eigenvalues[1].real.tolist() == pytest.approx([-0.6, 0.5], abs=1e-5) and singular[1, 0] > 100
+
+
+def test_saturation_and_slopes():
+    states = torch.tensor([[0.0, 0.5, -0.995, 1.0]])
+    assert gradients.saturation(states) == 0.5 and gradients.saturation(states, 0.4) == 0.75
+    assert gradients.slopes(states)[0].tolist() == pytest.approx([1, 0.75, 1 - 0.995**2, 0], abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_slopes_equal_autograd(kind):
+    a = torch.linspace(-3, 3, 10, dtype=torch.float64, requires_grad=True)
+    out = NONLINEARITIES[kind](a)
+    (brute,) = torch.autograd.grad(out.sum(), a)
+    assert torch.allclose(gradients.slopes(out, kind), brute, atol=1e-14)
+
+
+def test_the_lyapunov_exponent_of_a_linear_cell_is_the_logarithm_of_the_spectral_radius():
+    torch.manual_seed(0)
+    symmetric = torch.randn(6, 6, dtype=torch.float64)
+    symmetric = symmetric + symmetric.T
+    for weights in (symmetric, torch.randn(6, 6, dtype=torch.float64)):  # the second one has complex eigenvalues
+        rate = math.log(torch.linalg.eigvals(weights).abs().max())
+        measured = gradients.lyapunov(linear(weights), torch.zeros(2, 5000, 1, dtype=torch.float64))
+        assert measured.tolist() == pytest.approx([rate] * 2, abs=1e-3)
+        _, log_norms = gradients.product(gradients.state_jacobians(linear(weights), torch.zeros(1, 1000, 1).double()))
+        assert (log_norms[0, 1000] - log_norms[0, 500]).item() / 500 == pytest.approx(rate, abs=5e-3)
+
+
+@pytest.mark.parametrize("radius", [0.8, 3.0])
+def test_the_norm_of_the_product_moves_at_the_lyapunov_rate(radius):
+    """Both where tanh only forgets, and where it is chaotic."""
+    torch.manual_seed(0)
+    cell = initialise(RNNCell(1, 32).double(), "gaussian", radius)
+    inputs, state = 0.1 * torch.randn(1, 3000, 1).double(), torch.randn(1, 32).double()
+    rate = gradients.lyapunov(cell, inputs, state).item()
+    _, log_norms = gradients.product(gradients.state_jacobians(cell, inputs, state)[:, 600:])
+    assert (log_norms[0, -1] / 2400).item() == pytest.approx(rate, abs=5e-3)
+    assert (rate > 0.02) == (radius > 1)
+
+
+def test_the_lyapunov_exponent_follows_a_difference_through_the_jacobians_in_their_order():
+    cell, inputs, state = cell_and_inputs(h=2)
+    measured = gradients.lyapunov(cell, inputs, state, warm_up=0, seed=4)
+    v = torch.randn(3, 2, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    for row, jacobians in enumerate(gradients.state_jacobians(cell, inputs, state)):
+        carried = v[row]
+        for jacobian in jacobians:
+            carried = jacobian @ carried
+        rate = (carried.norm() / v[row].norm()).log().item() / 7
+        assert measured[row].item() == pytest.approx(rate, abs=1e-12)
+    without_a_fifth = gradients.lyapunov(cell, inputs, state, warm_up=1, seed=4)
+    assert torch.equal(gradients.lyapunov(cell, inputs, state, seed=4), without_a_fifth)
+    assert not torch.allclose(without_a_fifth, measured)
+
+
+def test_a_difference_that_dies_has_a_rate_of_minus_infinity():
+    cell = initialise(RNNCell(1, 3, "relu"), "identity")
+    with torch.no_grad():
+        cell.b_h.fill_(-1)  # and so no unit is ever on
+    assert gradients.lyapunov(cell, torch.zeros(1, 9, 1)).tolist() == [-math.inf]
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "orthogonal", "identity"])
+@pytest.mark.parametrize("radius", [0.5, 1.0, 2.0])
+def test_an_initialisation_has_its_spectral_radius(kind, radius):
+    cell = RNNCell(3, 40)
+    before = cell.W_xh.clone()
+    assert initialise(cell, kind, radius, torch.Generator().manual_seed(1)) is cell
+    singular, eigenvalues = gradients.spectra(cell.W_hh.detach())
+    assert eigenvalues[0].abs().item() == pytest.approx(radius, rel=1e-4)
+    if kind == "gaussian":
+        assert singular[0] > 1.5 * radius and singular[-1] < 0.3 * radius
+    else:
+        assert torch.allclose(singular, torch.full((40,), radius), rtol=1e-4)
+    assert torch.equal(cell.W_hh, radius * torch.eye(40)) == (kind == "identity")
+    assert (cell.b_h == 0).all() and torch.equal(cell.W_xh, before) and cell.W_hh.requires_grad
+    again = initialise(RNNCell(3, 40), kind, radius, torch.Generator().manual_seed(1))
+    assert torch.equal(again.W_hh, cell.W_hh)
+
+
+CELL, INPUTS = RNNCell(4, 5), torch.zeros(2, 6, 4)
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: gradients.gradient_by_lag(CELL, INPUTS, lambda last: last.sum()), r"the loss has shape \(\); one for"),
+        (lambda: gradients.recurrent_gradient(CELL, INPUTS, lambda last: last), r"\(2, 5\).*expected, \(2,\)"),
+        (lambda: gradients.gradient_by_lag(CELL, INPUTS, squares, torch.zeros(3, 5)), "is 3 and should be 2"),
+        (lambda: gradients.state_jacobians(CELL, INPUTS[0]), "three axes are expected"),
+        (lambda: gradients.product(torch.zeros(3, 4, 5)), r"\(3, 4, 5\); \(…, time, h, h\) is expected"),
+        (lambda: gradients.slopes(INPUTS, "gelu"), "'gelu'; it can be one of tanh"),
+        (lambda: gradients.saturation(INPUTS, 1.0), "bound is 1.0"),
+        (lambda: gradients.lyapunov(CELL, INPUTS, warm_up=6), "warm_up is 6; with 6 steps it can be from 0 to 5"),
+        (lambda: initialise(CELL, "xavier"), "kind is 'xavier'; it can be one of gaussian, orthogonal, identity"),
+        (lambda: initialise(CELL, "identity", 0.0), "radius is 0.0"),
+    ],
+)
+def test_bad_input_is_named(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()
+
+
+def test_the_lag_of_a_half_is_found_between_two():
+    left = 0.9 ** np.arange(20)
+    found = gradients.lag_of(np.stack([left, left**2, left**0.1]))
+    assert found[:2] == pytest.approx([gradients.half_life(0.9), gradients.half_life(0.81)]) and found[2] == np.inf
+    assert gradients.lag_of(np.array([1.0, 0.5])) == 1 and gradients.lag_of(left, 0.81) == pytest.approx(2)
+    for share in (0, 1):
+        with pytest.raises(ValueError, match=f"share is {share}; it must lie between 0 and"):
+            gradients.lag_of(left, share)
+
+
+def test_the_gradient_by_input_is_that_by_the_state_through_the_input_weights():
+    torch.manual_seed(0)
+    cell = RNNCell(3, 5).double()
+    inputs, weights = torch.randn(4, 6, 3).double(), torch.randn(5).double()
+
+    def loss(last):
+        return last @ weights
+
+    found = gradients.gradient_by_input(lambda x: unroll(cell, x)[0], inputs, loss)
+    assert found.shape == (4, 6) and not inputs.requires_grad
+    state, expected = torch.zeros(4, 5).double(), []
+    for t in range(6):  # ∂L/∂x_t = W_xhᵀ diag(φ′) ∂L/∂h_t, where ∂L/∂h_t follows the rest of the sequence
+        _, state = unroll(cell, inputs[:, t : t + 1], state)
+        here = state.detach().requires_grad_()
+        last = unroll(cell, inputs[:, t + 1 :], here)[1] if t < 5 else here
+        (delta,) = torch.autograd.grad(loss(last).sum(), here)
+        expected.append(((delta * (1 - here**2)) @ cell.W_xh).norm(dim=-1))
+    assert torch.allclose(found.flip(1), torch.stack(expected, dim=1))
+    with pytest.raises(ValueError, match="one for each sequence"):
+        gradients.gradient_by_input(lambda x: unroll(cell, x)[0], inputs, lambda last: loss(last).sum())

@@ -1,0 +1,184 @@
+"""Jacobians, gradients against lag and Lyapunov exponents of every cell equal autograd's and differences'."""
+
+import math
+
+import pytest
+import torch
+
+from unrolled.cells import Cell, GRUCell, LSTMCell, RNNCell, trace, unroll
+from unrolled.measure import gradients, jacobians
+
+CELLS = {
+    "rnn": lambda: RNNCell(3, 4),
+    "lstm": lambda: LSTMCell(3, 4),
+    "1997": lambda: LSTMCell(3, 4, forget_gate=False),
+    "peepholes": lambda: LSTMCell(3, 4, peepholes=True),
+    "1997 with peepholes": lambda: LSTMCell(3, 4, forget_gate=False, peepholes=True),
+    "gru": lambda: GRUCell(3, 4),
+    "gru, reset after": lambda: GRUCell(3, 4, reset="after"),
+}
+PARTS = [(name, part) for name in CELLS for part in CELLS[name]().state_names]
+
+
+def case(name, batch=2, time=5):
+    """Return a cell with large weights, inputs and a state, all float64."""
+    torch.manual_seed(0)
+    cell = CELLS[name]().double()
+    with torch.no_grad():
+        for weight in cell.parameters():
+            weight.normal_()
+    state = tuple(torch.randn(batch, 4, dtype=torch.float64) for _ in cell.state_names)
+    return cell, torch.randn(batch, time, 3, dtype=torch.float64), state if len(state) > 1 else state[0]
+
+
+def parts(state):
+    return state if isinstance(state, tuple) else (state,)
+
+
+def whole(state):
+    """Return a state's parts end to end."""
+    return torch.cat(parts(state), dim=-1)
+
+
+def step(cell, x, joined):
+    """Return the whole state after a step from the whole state before, (batch, size) both."""
+    state = joined.chunk(len(cell.state_names), dim=-1)
+    return whole(cell(x, state if len(state) > 1 else state[0]))
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_jacobians_equal_autograd(name):
+    cell, inputs, state = case(name)
+    found = gradients.state_jacobians(cell, inputs, state)
+    size = 4 * len(cell.state_names)
+    assert found.shape == (2, 5, size, size) and not found.requires_grad
+    for row in range(2):
+        here = whole(state)[row : row + 1]
+        for t in range(5):
+            x = inputs[row : row + 1, t]
+            brute = torch.autograd.functional.jacobian(lambda s, x=x: step(cell, x, s)[0], here)[:, 0]
+            assert torch.allclose(found[row, t], brute, rtol=1e-12, atol=1e-13)
+            here = step(cell, x, here)
+    from_zeros = gradients.state_jacobians(cell, inputs, cell.initial_state(inputs))
+    assert torch.equal(gradients.state_jacobians(cell, inputs), from_zeros)
+
+
+def test_jacobians_come_one_at_a_time_where_all_would_be_too_many():
+    cell, inputs, state = case("lstm")
+    each = jacobians.step_jacobians(cell, inputs, state)
+    assert next(each).shape == (2, 8, 8) and len(list(each)) == 4
+
+
+def restarted(cell, inputs, state, t, row, part):
+    """Return h_T as a function of one part of one sequence's state after t steps, and that part's value."""
+    here = state if t == 0 else unroll(cell, inputs[:, :t], state, plain=True)[1]
+    given = {name: one[row : row + 1].detach() for name, one in zip(cell.state_names, parts(here), strict=True)}
+    o = None if t == 0 or part != "c" else trace(cell, inputs[:, :t], state)["o"][row : row + 1, -1].detach()
+
+    def last(value):
+        values = given | {part: value}
+        if o is not None:  # h_t is made from c_t; of the output gate only the peephole sees c_t
+            seen = cell.p_o * (value - given["c"]) if cell.peepholes else 0
+            values["h"] = torch.sigmoid(torch.logit(o) + seen) * torch.tanh(value)
+        if t == inputs.shape[1]:
+            return values["h"]
+        return unroll(cell, inputs[row : row + 1, t:], cell.state_of(values), plain=True)[0][:, -1]
+
+    return last, given[part]
+
+
+@pytest.mark.parametrize("name, part", PARTS)
+def test_gradient_by_lag_equals_one_brute_derivative_for_each_lag(name, part):
+    cell, inputs, state = case(name)
+    weights = torch.randn(4, dtype=torch.float64)
+    found = gradients.gradient_by_lag(cell, inputs, lambda last: last @ weights, state, part=part)
+    assert found.shape == (2, 6) and found.dtype == torch.float64
+    for lag in range(6):
+        for row in range(2):
+            last, value = restarted(cell, inputs, state, 5 - lag, row, part)
+            start = value.clone().requires_grad_()
+            (brute,) = torch.autograd.grad((last(start) @ weights).sum(), start)
+            assert found[row, lag].item() == pytest.approx(brute.norm().item(), rel=1e-10)
+
+
+def test_the_hidden_state_is_measured_unless_told_otherwise():
+    cell, inputs, state = case("lstm")
+    by_default, h, c = (
+        gradients.gradient_by_lag(cell, inputs, lambda last: last.sum(1), state, **part)
+        for part in ({}, {"part": "h"}, {"part": "c"})
+    )
+    assert torch.equal(by_default, h) and not torch.allclose(h, c)
+
+
+def test_along_an_open_cell_state_the_gradient_keeps_what_the_forget_gate_keeps():
+    cell = LSTMCell(1, 3, forget_bias=math.log(4)).double()  # σ(ln 4) is 0.8
+    torch.nn.init.zeros_(cell.W_hh)
+    torch.nn.init.zeros_(cell.W_xh)
+    norms = gradients.gradient_by_lag(
+        cell, torch.zeros(1, 20, 1, dtype=torch.float64), lambda last: last[:, 0], part="c"
+    )
+    assert (norms / norms[:, :1])[0].tolist() == pytest.approx([0.8**lag for lag in range(21)])
+    assert gradients.half_life(0.8) == pytest.approx(math.log(0.5, 0.8))
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_lyapunov_exponent_is_the_rate_of_a_small_difference(name):
+    cell, inputs, state = case(name, time=12)
+    found = gradients.lyapunov(cell, inputs, state, warm_up=0, seed=3)
+    size = 4 * len(cell.state_names)
+    v = torch.randn(2, size, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    v = v / v.norm(dim=1, keepdim=True)
+    ends = []
+    for side in (1, -1):
+        here = whole(state) + side * 1e-6 * v
+        for x in inputs.unbind(1):
+            here = step(cell, x, here)
+        ends.append(here)
+    rate = ((ends[0] - ends[1]).norm(dim=1) / 2e-6).log() / 12
+    assert found.tolist() == pytest.approx(rate.tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_recurrent_weights_gradient_is_that_of_every_block(name):
+    cell, inputs, state = case(name)
+    found = gradients.recurrent_gradient(cell, inputs, lambda last: (last**3).sum(1), state)
+    (unroll(cell, inputs, state, plain=True)[0][:, -1] ** 3).sum(1).mean().backward()
+    expected = torch.cat([cell.W_hh.grad[4 * at : 4 * at + 4].flatten() for at in range(len(cell.blocks))])
+    assert torch.allclose(torch.from_numpy(found), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_gate_is_nearly_shut_below_and_nearly_open_above():
+    gate = torch.tensor([[[0.05, 0.5], [0.95, 0.11]], [[0.02, 0.93], [0.5, 0.89]]])  # (batch, time, hidden)
+    shut, opened = gradients.gate_saturation(gate)
+    assert shut.tolist() == [0.5, 0] and opened.tolist() == [0.25, 0.25]
+    assert gradients.gate_saturation(gate, 0.88)[1].tolist() == [0.25, 0.5]
+
+
+class Unknown(Cell):
+    def __init__(self):
+        super().__init__(3, 4, ("h",))
+
+    def equations(self, projected, state):
+        return {"h": state}
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (
+            lambda: gradients.gradient_by_lag(GRUCell(3, 4), torch.zeros(2, 5, 3), torch.sum, part="c"),
+            "part is 'c'; the state of GRUCell has h",
+        ),
+        (
+            lambda: gradients.gradient_by_lag(LSTMCell(3, 4), torch.zeros(2, 5, 3), torch.sum, torch.zeros(2, 4)),
+            r"the state is a tensor; a tuple \(h, c\)",
+        ),
+        (lambda: gradients.state_jacobians(Unknown(), torch.zeros(2, 5, 3)), "of type Unknown; it can be RNNCell"),
+        (lambda: gradients.state_jacobians(LSTMCell(3, 4), torch.zeros(2, 3)), "three axes are expected"),
+        (lambda: gradients.gate_saturation(torch.zeros(2, 3), 0.5), "bound is 0.5"),
+        (lambda: gradients.half_life(1.0), "kept is 1.0"),
+    ],
+)
+def test_bad_input_is_named(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -1,0 +1,186 @@
+"""Dropout has its places, its two kinds and no others; tied weights are one matrix."""
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from small_runs import RECIPE, TOKENS, stopped_and_resumed, weights
+from small_runs import model as small
+from unrolled.decoding import generate
+from unrolled.measure import token_nats
+from unrolled.models import CORES, Dropout, LanguageModel
+from unrolled.training import train
+
+KINDS = [False, True]
+
+
+def language_model(core="lstm", num_layers=2, **options) -> LanguageModel:
+    torch.manual_seed(0)
+    return LanguageModel(11, embedding_size=7, hidden_size=7, core=core, num_layers=num_layers, **options)
+
+
+def tensors(state) -> list[torch.Tensor]:
+    """Return the tensors of a state, however it is nested."""
+    return [part for of_layer in state for part in tensors(of_layer)] if isinstance(state, tuple) else [state]
+
+
+@pytest.mark.parametrize("variational", KINDS)
+def test_a_share_is_zero_and_the_mean_stays(variational):
+    torch.manual_seed(0)
+    y = Dropout(0.3, variational=variational)(torch.ones(200, 20, 50))
+    assert y.unique().tolist() == pytest.approx([0, 1 / 0.7])
+    assert (y == 0).float().mean() == pytest.approx(0.3, abs=0.02) and y.mean() == pytest.approx(1, abs=0.02)
+    same_in_time = bool((y == y[:, :1]).all())
+    assert same_in_time == variational  # one mask for all steps of a row, or one for each
+    assert not (y[0] == y[1]).all()  # and another for every row
+
+
+def test_without_a_rate_or_in_evaluation_nothing_is_drawn():
+    x, tokens = torch.randn(2, 3, 4), torch.zeros(2, 5, dtype=torch.long)
+    model, before = language_model(), torch.get_rng_state()
+    for dropout in (Dropout(0.0), Dropout(0.0, variational=True), Dropout(0.5).eval()):
+        assert dropout(x) is x
+    model(tokens)
+    assert torch.equal(torch.get_rng_state(), before)
+    Dropout(0.5)(x)
+    assert not torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("num_layers", [1, 2])
+@pytest.mark.parametrize("core", CORES)
+def test_dropout_leaves_the_first_weights_as_they_are_and_the_model_in_evaluation(core, num_layers):
+    tokens = torch.arange(10).view(2, 5)
+    plain = language_model(core, num_layers).eval()
+    for variational in KINDS:
+        model = language_model(core, num_layers, dropout=0.5, variational=variational)
+        pairs = zip(model.parameters(), plain.parameters(), strict=True)
+        assert all(torch.equal(*pair) for pair in pairs)
+        assert not torch.equal(model(tokens)[0], model(tokens)[0])
+        (logits, state), (expected, expected_state) = model.eval()(tokens), plain(tokens)
+        assert torch.allclose(logits, expected, atol=1e-6)
+        for part, expected_part in zip(tensors(state), tensors(expected_state), strict=True):
+            assert torch.allclose(part, expected_part, atol=1e-6)
+        first, state = model(tokens[:, :2])
+        second, _ = model(tokens[:, 2:], state)
+        assert torch.allclose(torch.cat([first, second], dim=1), logits, atol=1e-6)
+
+
+@pytest.mark.parametrize("num_layers", [1, 3])
+@pytest.mark.parametrize("core", ["lstm", "gru", "torch-lstm"])
+def test_the_masks_are_where_zaremba_put_them(core, num_layers, monkeypatch):
+    """With masks that are known, each layer reads a masked sequence and none masks its own state."""
+    model = language_model(core, num_layers, dropout=0.5, variational=True).double()
+    plain = language_model(core, num_layers).double()
+    masks = []
+
+    def noted(self, x):
+        masks.append(2.0 * torch.randint(2, (len(x), 1, x.shape[2])))
+        return x * masks[-1]
+
+    monkeypatch.setattr(Dropout, "forward", noted)
+    tokens = torch.randint(11, (2, 6))
+    logits, _ = model(tokens)
+    assert len(masks) == num_layers + 1
+    rnn = plain.core.rnn if core.startswith("torch") else None
+    x = plain.embedding(tokens)
+    for layer in range(num_layers):
+        x = x * masks[layer]
+        if rnn is not None:
+            alone = torch.nn.LSTM(7, 7, batch_first=True, dtype=torch.float64)
+            own = {name: getattr(rnn, name.replace("_l0", f"_l{layer}")) for name in alone.state_dict()}
+            alone.load_state_dict(own)
+            x, _ = alone(x)
+        else:
+            cell = plain.core.cell if num_layers == 1 else plain.core.cells[layer]
+            states, state = [], cell.initial_state(x[:, 0])
+            for step in x.unbind(1):
+                state = cell(step, state)
+                states.append(state[0] if isinstance(state, tuple) else state)
+            x = torch.stack(states, dim=1)
+    assert torch.allclose(logits, plain.output(x * masks[-1]), atol=1e-10)
+
+
+def test_the_other_kind_between_torchs_layers_is_torchs():
+    model = language_model("torch-gru", 3, dropout=0.4)
+    assert model.core.rnn.dropout == 0.4 and language_model("torch-gru", 1, dropout=0.4).core.rnn.dropout == 0
+    assert model.dropout.rate == 0.4 and not model.dropout.variational
+
+
+@pytest.mark.parametrize("variational", KINDS)
+@pytest.mark.parametrize("core", ["rnn", "torch-lstm"])
+def test_scores_and_texts_are_without_dropout(core, variational):
+    model, plain = language_model(core, dropout=0.5, variational=variational), language_model(core)
+    tokens = torch.randint(11, (200,))
+    assert token_nats(model, tokens) == pytest.approx(token_nats(plain, tokens), abs=1e-5)
+    written, expected = (generate(each, tokens[None, :3], length=20, seed=4)[0] for each in (model, plain))
+    assert torch.equal(written, expected) and model.training
+
+
+@pytest.mark.parametrize("core", ["rnn", "torch-lstm"])
+def test_a_run_with_dropout_and_tied_weights_resumes_to_the_bit(core, tmp_path):
+    def made(seed):
+        torch.manual_seed(seed)
+        options = {"num_layers": 2, "dropout": 0.3, "variational": True, "tied": True}
+        return LanguageModel(7, embedding_size=8, hidden_size=8, core=core, **options)
+
+    whole = made(seed=0)
+    train(whole, TOKENS, RECIPE, progress=False)
+    model = stopped_and_resumed(made, RECIPE, tmp_path / "run")
+    assert torch.equal(weights(model), weights(whole))
+    assert model.output.weight is model.embedding.weight
+
+
+# Tied weights
+
+
+def test_tied_weights_are_one_matrix():
+    tied, untied = language_model(tied=True), language_model()
+    assert (
+        sum(weight.numel() for weight in tied.parameters())
+        == sum(weight.numel() for weight in untied.parameters()) - 11 * 7
+    )
+    assert torch.equal(tied.output.weight, untied.output.weight)  # it begins as an output matrix does
+    tokens = torch.randint(11, (2, 6))
+    logits, _ = tied(tokens)
+    states, _ = tied.hidden_states(tokens)
+    assert torch.allclose(logits, states @ tied.embedding.weight.T + tied.output.bias)
+    with torch.no_grad():
+        untied.embedding.weight.copy_(tied.embedding.weight)
+    assert torch.equal(untied(tokens)[0], logits)
+
+
+def test_the_tied_gradient_is_the_sum_of_both():
+    tied, untied = language_model(tied=True).double(), language_model().double()
+    with torch.no_grad():
+        untied.embedding.weight.copy_(untied.output.weight)
+    tokens = torch.randint(11, (3, 9))
+    for model in (tied, untied):
+        cross_entropy(model(tokens[:, :-1])[0].flatten(0, 1), tokens[:, 1:].flatten()).backward()
+    expected = untied.embedding.weight.grad + untied.output.weight.grad
+    assert torch.allclose(tied.embedding.weight.grad, expected, atol=1e-12)
+    assert not torch.allclose(untied.output.weight.grad, expected, atol=1e-3)
+
+
+def test_tied_weights_survive_a_file_and_a_change_of_type(tmp_path):
+    model = language_model(tied=True).double()
+    torch.save(model.state_dict(), tmp_path / "weights")
+    other = language_model(tied=True).double()
+    torch.nn.init.zeros_(other.output.weight)
+    other.load_state_dict(torch.load(tmp_path / "weights"))
+    assert other.embedding.weight is other.output.weight and torch.equal(weights(other), weights(model))
+
+
+def test_training_keeps_weights_tied_and_learns():
+    torch.manual_seed(0)
+    model = LanguageModel(7, embedding_size=16, hidden_size=16, dropout=0.1, tied=True)
+    history = train(model, TOKENS, RECIPE, progress=False)
+    assert model.output.weight is model.embedding.weight
+    assert sum(history.losses[-5:]) / 5 < 0.7 * history.losses[0]
+
+
+def test_bad_values_are_named():
+    for rate in (-0.1, 1.0, float("nan")):
+        with pytest.raises(ValueError, match=f"dropout is {rate}; it must be 0 or more and below 1"):
+            small(dropout=rate)
+    with pytest.raises(ValueError, match="embedding_size is 4 and hidden_size is 16; where the output is tied"):
+        small(tied=True)

@@ -1,0 +1,216 @@
+"""The language model, over the book's cores and over PyTorch's."""
+
+import pytest
+import torch
+
+from unrolled.cells import CELLS
+from unrolled.models import CORES, FixedWindowLM, LanguageModel, Stack, TorchLayers
+
+LAYERS = [1, 2, 3]
+
+
+def tensors(state) -> list[torch.Tensor]:
+    """Return the tensors of a state, however it is nested."""
+    return [part for of_layer in state for part in tensors(of_layer)] if isinstance(state, tuple) else [state]
+
+
+def pair(kind: str, num_layers: int) -> tuple[LanguageModel, LanguageModel]:
+    """Return two models with the same weights, one over each core."""
+    options = {"reset": "after"} if kind == "gru" else {}
+    sizes = {"embedding_size": 5, "hidden_size": 7, "num_layers": num_layers}
+    theirs = LanguageModel(11, core=f"torch-{kind}", **sizes).double()
+    ours = LanguageModel(11, core=kind, cell_options=options, **sizes).double()
+    ours.embedding.load_state_dict(theirs.embedding.state_dict())
+    ours.output.load_state_dict(theirs.output.state_dict())
+    if num_layers == 1:
+        ours.core.cell = CELLS[kind].from_torch(theirs.core.rnn)
+    else:
+        ours.core = Stack.from_torch(theirs.core.rnn)
+    return ours, theirs
+
+
+@pytest.mark.parametrize("num_layers", LAYERS)
+@pytest.mark.parametrize("kind", CELLS)
+def test_both_cores_predict_the_same(kind, num_layers):
+    tokens = torch.randint(11, (3, 9))
+    ours, theirs = pair(kind, num_layers)
+    with torch.no_grad():
+        (logits, state), (logits_, state_) = ours(tokens), theirs(tokens)
+        again, again_ = ours(tokens, state), theirs(tokens, state_)
+    for a, b in [(logits, logits_), (again[0], again_[0]), *zip(tensors(again[1]), tensors(again_[1]), strict=True)]:
+        assert torch.allclose(a, b, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("num_layers", LAYERS)
+@pytest.mark.parametrize("core", CORES)
+def test_reading_in_pieces_equals_reading_at_once(core, num_layers):
+    model = LanguageModel(11, hidden_size=7, core=core, num_layers=num_layers)
+    tokens = torch.randint(11, (3, 10))
+    whole, last = model(tokens)
+    first, state = model(tokens[:, :4])
+    second, end = model(tokens[:, 4:], state)
+    assert whole.shape == (3, 10, 11)
+    assert [part.shape for part in tensors(last)] == [(3, 7)] * num_layers * (2 if core.endswith("lstm") else 1)
+    assert torch.allclose(torch.cat([first, second], dim=1), whole, atol=1e-6)
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(tensors(end), tensors(last), strict=True))
+
+
+def test_the_weights_of_one_layer_keep_their_names_and_their_random_numbers():
+    torch.manual_seed(0)
+    embedding, cell, output = torch.nn.Embedding(11, 5), CELLS["rnn"](5, 7), torch.nn.Linear(7, 11)
+    torch.manual_seed(0)
+    model = LanguageModel(11, embedding_size=5, hidden_size=7).state_dict()
+    assert list(model) == [
+        *("h_0", "embedding.weight", "core.cell.W_xh", "core.cell.W_hh", "core.cell.b_h"),
+        *("output.weight", "output.bias"),
+    ]
+    weights = [torch.zeros(7), *embedding.parameters(), *cell.parameters(), *output.parameters()]
+    assert all(torch.equal(a, b) for a, b in zip(model.values(), weights, strict=True))
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_no_prediction_depends_on_the_future(core):
+    model = LanguageModel(11, hidden_size=7, core=core)
+    tokens = torch.randint(11, (1, 10))
+    changed = tokens.clone()
+    changed[0, 6] = (changed[0, 6] + 1) % 11
+    difference = (model(tokens)[0] - model(changed)[0]).abs().amax(dim=(0, 2))
+    assert (difference[:6] == 0).all() and (difference[6:] > 0).all()
+
+
+@pytest.mark.parametrize("num_layers", LAYERS)
+@pytest.mark.parametrize("core", CORES)
+def test_the_initial_state_is_learned_only_if_asked(core, num_layers):
+    for learned in (False, True):
+        model = LanguageModel(11, core=core, num_layers=num_layers, hidden_size=7, learn_initial_state=learned)
+        model(torch.randint(11, (2, 5)))[0].square().sum().backward()
+        for name in ("h_0", "c_0") if core.endswith("lstm") else ("h_0",):
+            gradient = getattr(model, name).grad
+            assert (gradient is not None) == learned
+            if learned:
+                assert (gradient != 0).any(-1).all() and gradient.numel() == 7 * num_layers
+
+
+@pytest.mark.parametrize("core", ["lstm", "torch-lstm"])
+def test_a_learned_initial_state_reaches_its_layer(core):
+    model = LanguageModel(11, core=core, num_layers=2, hidden_size=7)
+    with torch.no_grad():
+        for name, first in (("h_0", 0.0), ("c_0", 10.0)):
+            getattr(model, name).copy_(first + torch.tensor([[1.0], [2.0]]))
+    values = [part.unique().item() for part in tensors(model.initial_state(3))]
+    assert values == [1.0, 11.0, 2.0, 12.0]  # h and c of the first layer, then of the second
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_bad_input_is_named(core):
+    model = LanguageModel(11, hidden_size=7, core=core)
+    for shape in ((4,), (2, 0)):
+        with pytest.raises(ValueError, match=r"two axes are expected: \(batch, time\), with at least one step"):
+            model(torch.zeros(shape, dtype=torch.long))
+    bad = torch.zeros(2, 8)
+    with pytest.raises(ValueError, match=r"axis 1 \(hidden_size\) is 8 and should be 7"):
+        model(torch.zeros(2, 4, dtype=torch.long), (bad, bad) if core.endswith("lstm") else bad)
+    model = LanguageModel(11, hidden_size=7, core=core, num_layers=2)
+    with pytest.raises(ValueError, match="the state is a Tensor; a tuple of 2 states is expected, one for each layer"):
+        model(torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 7))
+    with pytest.raises(ValueError, match="the state is a tuple of 3; a tuple of 2 states"):
+        model(torch.zeros(2, 4, dtype=torch.long), (torch.zeros(2, 7),) * 3)
+
+
+def test_options_reach_every_cell():
+    model = LanguageModel(11, core="lstm", hidden_size=7, num_layers=2, cell_options={"forget_bias": 3.0})
+    assert all((cell.block("f").b_h == 3).all() for cell in model.core.cells)
+    assert isinstance(LanguageModel(11, core="torch-gru", cell_options={"bias": False}).core, TorchLayers)
+
+
+def test_no_layers_are_refused():
+    with pytest.raises(ValueError, match="num_layers is 0; it must be 1 or more"):
+        LanguageModel(11, num_layers=0)
+
+
+def test_an_unknown_core_is_named():
+    with pytest.raises(ValueError, match="core is 'rmn'; it can be one of rnn, lstm, gru, torch-rnn, torch-lstm"):
+        LanguageModel(11, core="rmn")
+
+
+def test_a_window_network_sees_exactly_its_window():
+    model = FixedWindowLM(11, window=4, embedding_size=3, hidden_size=8)
+    tokens = torch.randint(11, (1, 12))
+    changed = tokens.clone()
+    changed[0, 5] = (changed[0, 5] + 1) % 11
+    difference = (model(tokens)[0] - model(changed)[0]).abs().amax(dim=(0, 2))
+    assert (difference[5:9] > 0).all() and (difference[:5] == 0).all() and (difference[9:] == 0).all()
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_a_window_network_is_its_equations(layer_norm):
+    model = FixedWindowLM(11, window=3, embedding_size=2, hidden_size=5, hidden_layers=2, layer_norm=layer_norm)
+    tokens = torch.tensor([[4, 9, 1]])
+    first, second, output = (layer for layer in model.layers if isinstance(layer, torch.nn.Linear))
+
+    def logits(x):
+        for layer in (first, second):
+            a = layer.weight @ x + layer.bias
+            x = torch.tanh((a - a.mean()) / torch.sqrt(a.var(correction=0) + 1e-5) if layer_norm else a)
+        return output.weight @ x + output.bias
+
+    vectors = torch.cat([model.embedding.weight[number] for number in (4, 9, 1)])
+    assert torch.allclose(model(tokens)[0][0, -1], logits(vectors), atol=1e-6)
+    beginning = torch.cat([torch.zeros(4), model.embedding.weight[4]])  # what is missing has the vector zero
+    assert torch.allclose(model(tokens)[0][0, 0], logits(beginning), atol=1e-6)
+
+
+@pytest.mark.parametrize("window", [1, 2, 5])
+def test_a_window_network_reads_in_pieces_as_at_once(window):
+    model = FixedWindowLM(11, window=window, hidden_size=8)
+    tokens = torch.randint(11, (3, 10))
+    whole, last = model(tokens)
+    first, state = model(tokens[:, :2])
+    second, end = model(tokens[:, 2:], state)
+    assert torch.allclose(torch.cat([first, second], dim=1), whole, atol=1e-6)
+    assert torch.equal(end, last) and torch.equal(last, tokens[:, 11 - window :])
+
+
+def test_the_published_window_network_has_the_published_number_of_parameters():
+    assert sum(weight.numel() for weight in FixedWindowLM(175).parameters()) == 313_743
+
+
+def test_initialisation_and_normalisation_are_switches():
+    torch.manual_seed(0)
+    deviations = {}
+    for initialisation in ("xavier", "default", "normal"):
+        model = FixedWindowLM(50, hidden_size=400, initialisation=initialisation, layer_norm=False)
+        deviations[initialisation] = model.layers[2].weight.std().item()
+        assert not any(isinstance(layer, torch.nn.LayerNorm) for layer in model.layers)
+        assert (model.layers[2].bias == 0).all() == (initialisation != "default")
+    expected = {"xavier": (2 / 800) ** 0.5, "default": (1 / (3 * 400)) ** 0.5, "normal": 1.0}
+    assert deviations == pytest.approx(expected, rel=0.02)
+    norms = [layer for layer in FixedWindowLM(50).layers if isinstance(layer, torch.nn.LayerNorm)]
+    assert len(norms) == 4 and not any(norm.elementwise_affine for norm in norms)
+
+
+def test_a_window_network_names_bad_input():
+    with pytest.raises(ValueError, match="initialisation is 'glorot'; it can be 'xavier', 'default' or 'normal'"):
+        FixedWindowLM(11, initialisation="glorot")
+    for name in ("window", "embedding_size", "hidden_size", "hidden_layers"):
+        with pytest.raises(ValueError, match=f"{name} is 0; it must be 1 or more"):
+            FixedWindowLM(11, **{name: 0})
+    with pytest.raises(ValueError, match=r"state has shape \(2, 5\); \(2, 7\) is expected"):
+        FixedWindowLM(11)(torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 5, dtype=torch.long))
+    for shape in ((4,), (2, 0)):
+        with pytest.raises(ValueError, match="two axes are expected: .* with at least one step"):
+            FixedWindowLM(11)(torch.zeros(shape, dtype=torch.long))
+
+
+@pytest.mark.parametrize("make", [LanguageModel, FixedWindowLM])
+def test_costs_are_those_of_the_logits_in_evaluation_mode(make):
+    model = make(11).train()
+    inputs, targets = torch.randint(11, (3, 6)), torch.randint(11, (3, 6))
+    costs, _ = model.costs(inputs, targets)
+    logs = torch.log_softmax(model(inputs)[0], dim=2)
+    assert torch.allclose(costs.float(), -logs.gather(2, targets[..., None])[..., 0], atol=1e-5)
+    assert model.training and costs.dtype == torch.float64 and not costs.requires_grad
+    model.embedding = torch.nn.Sequential(model.embedding, torch.nn.Dropout(0.5))  # costs are without it
+    assert torch.equal(model.costs(inputs, targets)[0], costs)
+    model.eval().costs(inputs, targets)
+    assert not model.training

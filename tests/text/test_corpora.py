@@ -1,0 +1,521 @@
+"""Real corpora by name; only the tests of the real ones read from the internet, and only without a mirror."""
+
+import dataclasses
+import hashlib
+import http.server
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from unrolled.__main__ import main
+from unrolled.text import corpora, sources
+
+TEXT = "“Où est-ce?” asked the fox.\r\nNobody knew.\n" * 10
+CONTENT = TEXT.encode()
+DAMAGED = pytest.mark.parametrize(
+    "damaged", [CONTENT[:-7], CONTENT.replace(b"fox", b"owl")], ids=["truncated", "altered"]
+)
+
+
+@pytest.fixture
+def server():
+    """Serve `files` by name on this machine with `status`; `cut` bytes are promised and not sent; `asked` is a log."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.server.asked.append(self.path)
+            content = self.server.files[self.path.removeprefix("/")]
+            self.send_response(self.server.status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content[: len(content) - self.server.cut])
+
+        def log_message(self, *_):
+            pass
+
+    serving = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    serving.files, serving.status, serving.asked, serving.cut = {"fox.txt": CONTENT}, 200, [], 0
+    thread = threading.Thread(target=serving.serve_forever, args=[0.02])
+    thread.start()
+    yield serving
+    serving.shutdown()
+    thread.join()
+    serving.server_close()
+
+
+@pytest.fixture
+def place(monkeypatch, server):
+    """Return a function that puts a small corpus, served on this machine, into the table, which is empty otherwise."""
+    monkeypatch.setattr(corpora, "SOURCES", {})
+
+    def put(name, contents, split=sources._ninety, **changes):
+        files = tuple(
+            sources.File(
+                path=f"{name}/{file}",
+                bytes=len(content),
+                digest=hashlib.sha256(content).hexdigest(),
+                url=f"http://127.0.0.1:{server.server_port}/{file}",
+                **changes,
+            )
+            for file, content in contents.items()
+        )
+        server.files.update(contents)
+        corpora.SOURCES[name] = sources.Source(f"a {name} asks", "public domain", files, split, "first 90 %, last 10 %")
+        return files
+
+    return put
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """A cache folder of the test's own, not made yet, and no mirror."""
+    monkeypatch.setenv("UNROLLED_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("UNROLLED_MIRROR", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def fox(place, cache):
+    """The table's only corpus, one small file."""
+    return place("fox", {"fox.txt": CONTENT})[0]
+
+
+def kept(folder):
+    """Everything in a folder but the folders that corpora have there."""
+    inside = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+    return [path for path in inside if path not in corpora.SOURCES]
+
+
+# A corpus is fetched, decoded, split
+
+
+def test_a_corpus_is_downloaded_once_decoded_exactly_and_split(fox, server, cache, capfd):
+    corpus = corpora.load_corpus("fox")
+    assert corpus.train + corpus.validation == TEXT  # accents, quotation marks and line ends as they are
+    assert len(corpus.train) == len(TEXT) * 9 // 10 and corpus.test == ""
+    assert (corpus.name, corpus.licence, corpus.files) == ("fox", "public domain", (fox,))
+    assert corpora.load_corpus("fox") == corpus
+    assert server.asked == ["/fox.txt"] and kept(cache) == ["fox/fox.txt"]
+    assert "100%" in capfd.readouterr().err  # the progress bar
+
+
+def test_a_file_in_the_cache_may_be_read_by_whom_the_umask_lets(fox, cache):
+    before = os.umask(0o022)
+    try:
+        corpora.load_corpus("fox")
+    finally:
+        os.umask(before)
+    if os.name == "posix":
+        assert (cache / "fox" / "fox.txt").stat().st_mode & 0o777 == 0o644
+
+
+def test_files_that_were_published_as_a_split_stay_so(place, cache, server):
+    parts = {"train.txt": b"a b \n", "valid.txt": b" c \n", "test.txt": "é\n".encode("latin-1")}
+    place("own", parts, sources._own, encoding="iso-8859-1")
+    corpus = corpora.load_corpus("own")
+    assert (corpus.train, corpus.validation, corpus.test) == ("a b \n", " c \n", "é\n")
+    assert server.asked == ["/train.txt", "/valid.txt", "/test.txt"]
+
+
+def test_names_are_split_as_makemore_splits_them(place, cache):
+    place("names", {"names.txt": "\n".join(f"name{number}" for number in range(25)).encode()}, sources._names)
+    corpus = corpora.load_corpus("names")
+    words = [f"name{number}" for number in range(25)]
+    random.seed(42)
+    random.shuffle(words)
+    assert corpus.train == "".join(f"{word}\n" for word in words[:20])
+    assert corpus.validation == "".join(f"{word}\n" for word in words[20:22])
+    assert corpus.test == "".join(f"{word}\n" for word in words[22:])
+
+
+BOOK = """\ufeffThe Project Gutenberg EBook of The {0} Book\r
+\r
+*** START OF THIS PROJECT GUTENBERG EBOOK THE {0} BOOK ***\r
+\r
+Produced by One\r
+and Another\r
+\r
+\r
+   THE {0} BOOK\r
+\r
+There was a fox.\r
+\r
+\r
+End of the Project Gutenberg EBook of The {0} Book, by Various\r
+\r
+*** END OF THIS PROJECT GUTENBERG EBOOK THE {0} BOOK ***\r
+"""
+
+
+def test_books_lose_project_gutenbergs_frame_and_nothing_else(place, cache):
+    old = BOOK.replace("*** START OF THIS PROJECT GUTENBERG EBOOK THE {0} BOOK ***", "*END THE SMALL PRINT! V1*END*")
+    old = old.replace("Produced by", "This etext was prepared by").replace("End of the", "End of The")
+    noted = BOOK.replace("\r\n\r\nEnd of", "\r\nTranscriber's Note\r\n\r\nA comma was added.\r\n\r\nEnd of")
+    books = {"red.txt": BOOK.format("RED"), "old.txt": old.format("OLD"), "noted.txt": noted.format("NOTED")}
+    place("books", {name: book.encode() for name, book in books.items()}, sources._books, encoding="utf-8-sig")
+    corpus = corpora.load_corpus("books")
+    expected = "\n".join(f"   THE {name} BOOK\n\nThere was a fox.\n" for name in ("RED", "OLD", "NOTED"))
+    assert corpus.train + corpus.validation == expected and len(corpus.train) == len(expected) * 9 // 10
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        BOOK.replace("*** START", "* START"),
+        BOOK.replace("Produced by", "Written by"),
+        BOOK.replace("End of the", "Here ends the"),
+        BOOK.partition("End of")[0] + BOOK,
+        BOOK + BOOK[BOOK.index("End of") :],
+        BOOK[BOOK.index("End of") :] + BOOK.partition("End of")[0],
+    ],
+    ids=["no start", "no credit", "no end", "two starts", "two ends", "the end first"],
+)
+def test_a_book_that_is_framed_in_another_way_is_refused(place, cache, strange):
+    place("books", {"red.txt": BOOK.encode(), "odd.txt": strange.encode()}, sources._books)
+    with pytest.raises(corpora.CorpusError, match=r"^books/odd\.txt is framed in another way: it has \d .*not one of"):
+        corpora.load_corpus("books")
+
+
+# What can go wrong with a download
+
+
+@DAMAGED
+def test_a_damaged_file_in_the_cache_is_fetched_again(fox, server, cache, damaged):
+    corpora.load_corpus("fox")
+    path = cache / "fox" / "fox.txt"
+    path.write_bytes(damaged)
+    assert corpora.state("fox") == "damaged"
+    assert corpora.load_corpus("fox").files == (fox,)
+    assert len(server.asked) == 2 and path.read_bytes() == CONTENT and corpora.state("fox") == "cached"
+
+
+@DAMAGED
+def test_a_damaged_file_from_the_server_is_refused_and_not_kept(fox, server, cache, damaged):
+    server.files["fox.txt"] = damaged
+    said = rf"fox: what http.*fox\.txt sent is another file.*it has {len(damaged)} bytes.*not {len(CONTENT)}.*_MIRROR"
+    with pytest.raises(corpora.CorpusError, match=said):
+        corpora.load_corpus("fox")
+    assert kept(cache) == [] and corpora.state("fox") == "not here"
+
+
+def test_a_download_that_breaks_off_is_not_kept(fox, server, cache):
+    server.cut = 7
+    with pytest.raises(corpora.CorpusError, match=r"cannot download http.*fox\.txt \(.*7 more expected.*try again"):
+        corpora.load_corpus("fox")
+    assert kept(cache) == []
+    server.cut = 0
+    assert corpora.load_corpus("fox").files == (fox,) and kept(cache) == ["fox/fox.txt"]
+
+
+def test_a_download_that_is_stopped_is_not_kept(fox, cache, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("requests.models.Response.raise_for_status", stop)  # the part is open by then
+    with pytest.raises(KeyboardInterrupt):
+        corpora.load_corpus("fox")
+    assert kept(cache) == []
+
+
+def test_a_server_that_has_no_such_file_is_named(fox, server, cache):
+    server.status = 404
+    with pytest.raises(corpora.CorpusError, match=r"cannot download http.*fox\.txt \(404.*UNROLLED_MIRROR"):
+        corpora.load_corpus("fox")
+    assert kept(cache) == []
+
+
+def test_without_a_network_the_error_says_what_to_do(fox, cache):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    unheard = dataclasses.replace(fox, url=f"http://127.0.0.1:{port}/fox.txt")
+    corpora.SOURCES["fox"] = dataclasses.replace(corpora.SOURCES["fox"], files=(unheard,))
+    with pytest.raises(corpora.CorpusError, match="fox: cannot download .* a folder that holds fox/fox.txt"):
+        corpora.load_corpus("fox")
+    assert kept(cache) == []
+
+
+def test_of_several_files_those_that_are_right_are_kept(place, cache, server):
+    place("own", {"train.txt": b"a\n", "valid.txt": b"b\n", "test.txt": b"c\n"}, sources._own)
+    server.files["valid.txt"] = b"x\n"
+    with pytest.raises(corpora.CorpusError, match="own: what .*valid.txt sent is another file"):
+        corpora.load_corpus("own")
+    assert kept(cache) == ["own/train.txt"] and corpora.state("own") == "not here"
+    server.files["valid.txt"] = b"b\n"
+    assert corpora.load_corpus("own").validation == "b\n" and server.asked.count("/train.txt") == 1
+
+
+# What can go wrong with the disk
+
+
+def test_a_cache_that_is_no_folder_is_named(fox, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("UNROLLED_CACHE", str(tmp_path / "file"))
+    with pytest.raises(corpora.CorpusError, match="cannot keep .*fox.txt: .*set UNROLLED_CACHE"):
+        corpora.load_corpus("fox")
+    assert corpora.state("fox") == "not here"
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="this system has no users to become")
+@pytest.mark.parametrize("held", [b"", CONTENT[:-7]], ids=["empty", "damaged"])
+def test_a_read_only_cache_is_named(fox, cache, monkeypatch, held):
+    corpora.load_corpus("fox")  # so that everything is imported
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        inside = Path(folder, "fox")
+        inside.mkdir()
+        if held:
+            (inside / "fox.txt").write_bytes(held)
+        inside.chmod(0o555)
+        Path(folder).chmod(0o755)
+        monkeypatch.setenv("UNROLLED_CACHE", folder)
+        user = os.geteuid()
+        try:
+            if user == 0:
+                os.seteuid(65534)  # root may write even there
+            with pytest.raises(corpora.CorpusError, match="cannot keep .*fox.txt: .*denied.*; .*set UNROLLED_CACHE"):
+                corpora.load_corpus("fox")
+        finally:
+            os.seteuid(user)
+            inside.chmod(0o755)
+        assert kept(Path(folder)) == (["fox/fox.txt"] if held else [])
+
+
+def test_a_full_disk_is_named(fox, cache, monkeypatch):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no device that is always full")
+
+    class Full(tempfile.TemporaryDirectory):
+        def __enter__(self):
+            os.symlink("/dev/full", os.path.join(self.name, "fox.txt"))
+            return self.name
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", Full)
+    with pytest.raises(corpora.CorpusError, match="cannot keep .*fox.txt: .*No space left on device; make room there"):
+        corpora.load_corpus("fox")
+    assert kept(cache) == []
+
+
+def test_a_disk_that_fills_up_during_the_download_is_named(fox, cache):
+    resource = pytest.importorskip("resource", reason="this system cannot limit the size of files")
+    assert len(CONTENT) > 64
+    code = (  # a process of its own, since the limit holds for all that it writes
+        "import resource; from unrolled import corpora as c, sources as s\n"
+        f"file = s.File({fox.path!r}, {fox.bytes}, {fox.digest!r}, {fox.url!r})\n"
+        "c.SOURCES = {'fox': s.Source('', '', (file,), s._ninety, '')}\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, (64, {resource.RLIM_INFINITY}))\n"
+        "try: c.load('fox')\n"
+        "except c.CorpusError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.search("fox: cannot keep .*fox.txt: .*File too large; make room there", done.stdout)
+    assert kept(cache) == []
+
+
+# A mirror
+
+
+def test_a_mirror_is_read_instead_of_the_network(fox, server, cache, monkeypatch, tmp_path):
+    path = tmp_path / "mirror" / "fox" / "fox.txt"
+    path.parent.mkdir(parents=True)
+    monkeypatch.setenv("UNROLLED_MIRROR", str(tmp_path / "mirror"))
+    with pytest.raises(corpora.CorpusError, match="fox: cannot read .*fox.txt: No such file.*unset UNROLLED_MIRROR"):
+        corpora.load_corpus("fox")
+    assert corpora.state("fox") == "not here"
+    path.write_bytes(CONTENT + b"!")
+    with pytest.raises(corpora.CorpusError, match=f"another file: it has {len(CONTENT) + 1} bytes.*not {len(CONTENT)}"):
+        corpora.load_corpus("fox")
+    assert corpora.state("fox") == "damaged"
+    path.write_bytes(CONTENT)
+    assert corpora.load_corpus("fox").files == (fox,) and corpora.state("fox") == "mirrored"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(corpora.CorpusError, match="fox: cannot read .*fox.txt: .*; put the right file there"):
+        corpora.load_corpus("fox")
+    assert server.asked == [] and not cache.exists()
+
+
+# A file of which only the git blob id is known, and its stand-in
+
+STAND_IN = b"Nobody knew. The fox asked.\n"
+
+
+@pytest.fixture
+def blob(fox):
+    """The same corpus, its file verified by the id that git gives it, with a stand-in."""
+    other = sources.File("fox/other.txt", len(STAND_IN), hashlib.sha256(STAND_IN).hexdigest(), url="", note="reordered")
+    git = subprocess.run(["git", "hash-object", "--stdin"], input=CONTENT, capture_output=True, check=True)
+    file = dataclasses.replace(
+        fox, digest=git.stdout.decode().strip(), check="git blob id", stand_in=other, note="the public file"
+    )
+    corpora.SOURCES["fox"] = dataclasses.replace(corpora.SOURCES["fox"], files=(file,))
+    return file
+
+
+def test_a_download_is_verified_by_its_git_blob_id(blob, server, cache):
+    assert corpora.load_corpus("fox").files == (blob,)
+    assert corpora.load_corpus("fox").files == (blob,) and server.asked == ["/fox.txt"]
+    (cache / "fox" / "fox.txt").write_bytes(CONTENT[:-7])
+    assert corpora.load_corpus("fox").files == (blob,) and len(server.asked) == 2
+
+
+@pytest.mark.parametrize("other", [CONTENT[:-7], CONTENT.replace(b"fox", b"owl"), STAND_IN])
+def test_a_download_with_another_git_blob_id_is_refused(blob, server, cache, other):
+    server.files["fox.txt"] = other
+    with pytest.raises(corpora.CorpusError, match="sent is another file.* and git blob id .*nothing was kept"):
+        corpora.load_corpus("fox")
+    assert kept(cache) == []
+
+
+def test_a_mirror_may_hold_the_stand_in_and_the_corpus_says_which_it_is(blob, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("UNROLLED_MIRROR", str(tmp_path))
+    public, other = tmp_path / "fox" / "fox.txt", tmp_path / "fox" / "other.txt"
+    with pytest.raises(corpora.CorpusError, match=r"cannot read .*fox\.txt or other\.txt: No such file"):
+        corpora.load_corpus("fox")
+    public.parent.mkdir()
+    other.write_bytes(STAND_IN)
+    corpus = corpora.load_corpus("fox")
+    assert (corpus.train + corpus.validation).encode() == STAND_IN and corpus.files == (blob.stand_in,)
+    assert main(["corpora", "fox"]) == 0 and "other.txt: SHA-256" in (said := capsys.readouterr().out)
+    assert said.endswith("…, reordered\n")
+    public.write_bytes(CONTENT)  # the file itself goes before what stands in for it
+    assert corpora.load_corpus("fox").files == (blob,)
+    assert main(["corpora", "fox"]) == 0 and "fox.txt: git blob id" in (said := capsys.readouterr().out)
+    assert said.endswith("…, the public file\n")
+    public.unlink()
+    other.write_bytes(STAND_IN + b"!")
+    with pytest.raises(corpora.CorpusError, match=r"other\.txt is another file: .* SHA-256"):
+        corpora.load_corpus("fox")
+
+
+# The table and the command
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(ValueError, match="'tiny-shakespear'; did you mean 'tiny-shakespeare'.*tinystories-sample"):
+        corpora.load_corpus("tiny-shakespear")
+    with pytest.raises(ValueError, match="no corpus is called 'xyz'; There are"):
+        corpora.describe("xyz")
+
+
+def test_the_table_is_described_and_pins_every_file():
+    listed = ["tiny-shakespeare", "tinystories-sample", "time-machine", "fairy-books", "wikitext-2", "names"]
+    assert corpora.names() == listed
+    for name in corpora.names():
+        assert corpora.describe(name).startswith(f"{name}: ")
+    files = [file for source in corpora.SOURCES.values() for file in source.files]
+    files += [file.stand_in for file in files if file.stand_in]
+    assert len({file.path for file in files}) == len(files) == 12 + 3 + 1 + 4
+    for file in files:
+        assert re.fullmatch("[0-9a-f]{40}" if file.check == "git blob id" else "[0-9a-f]{64}", file.digest), file.path
+        pinned = r"https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/.+"
+        assert re.fullmatch(pinned, file.url) or file.path in (
+            "timemachine/timemachine.txt",  # the address names no commit
+            "wikitext-2/train.shuffled-articles.txt",  # only in a mirror
+        )
+
+
+def test_importing_corpora_imports_no_pooch():
+    code = "import sys, unrolled.corpora; sys.exit('pooch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_command_lists_what_there_is_and_what_is_here(cache, server, capsys):
+    assert main(["corpora"]) == 0
+    *table, last = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in table[1:]] == corpora.names() and str(cache) in last
+    assert all(row.endswith("not here") for row in table[1:]) and max(map(len, table)) <= 100
+    assert all(source.licence in row for source, row in zip(corpora.SOURCES.values(), table[1:], strict=True))
+    assert not cache.exists()
+
+
+def test_the_command_fetches_verifies_and_counts(fox, capsys):
+    assert main(["corpora", "fox"]) == 0
+    printed, cut = capsys.readouterr().out, len(TEXT) * 9 // 10
+    train, validation = TEXT[:cut], TEXT[cut:]
+    rows = rf"train +{cut} +{len(train.split())}\n +validation +{len(validation)} +{len(validation.split())}\n"
+    assert re.search(rows, printed)
+    assert f"fox/fox.txt: SHA-256 {fox.digest[:12]}…" in printed and " test " not in printed
+    assert main(["corpora"]) == 0
+    assert "fox " in (printed := capsys.readouterr().out) and printed.splitlines()[1].endswith("cached")
+
+
+def test_the_command_says_in_one_line_what_went_wrong(fox, server, cache, capsys):
+    assert main(["corpora", "fox", "vox"]) == 2
+    assert capsys.readouterr().err.startswith("unrolled: no corpus is called 'vox'; did you mean 'fox'?")
+    assert server.asked == []  # the unknown name is told before anything is fetched
+    server.status = 404
+    assert main(["corpora", "fox"]) == 1
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"unrolled: fox: cannot download .*UNROLLED_MIRROR .*\n", err) and out == ""
+
+
+# The real ones
+
+
+def real(name):
+    """Return a real corpus; skip where there is neither network nor mirror."""
+    try:
+        return corpora.load_corpus(name)
+    except corpora.CorpusError as error:
+        if "cannot download" not in str(error):
+            raise
+        pytest.skip(f"no network and no mirror: {error}")
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("tiny-shakespeare", (1_003_854, 111_540, 0)),
+        ("tinystories-sample", (848_376, 94_264, 0)),
+        ("time-machine", (161_081, 17_898, 0)),
+        ("fairy-books", (6_045_383, 671_710, 0)),
+        ("wikitext-2", (10_780_437, 1_120_192, 1_255_018)),
+        ("names", (182_625, 22_655, 22_866)),  # as many as makemore's lectures print examples
+    ],
+)
+def test_the_real_corpora_have_the_published_splits(name, sizes):
+    corpus = real(name)
+    assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == sizes
+    if corpora.SOURCES[name].split is sources._ninety:
+        text = corpus.train + corpus.validation
+        assert len(text.encode()) == corpora.SOURCES[name].bytes
+
+
+def test_wikitext_has_its_published_words_and_its_lines():
+    corpus = real("wikitext-2")
+    parts = corpus.train, corpus.validation, corpus.test
+    assert [len(part.split()) for part in parts] == [2_051_910, 213_886, 241_211]
+    assert [part.count("\n") for part in parts] == [36_718, 3_760, 4_358]
+    assert all(part.startswith(" \n = ") and part.endswith(" \n \n") for part in parts)
+    assert len(set(corpus.train.split())) == 33_277  # with the line's end, the 33,278 types of its authors
+    assert corpus.files[0] in (corpora.SOURCES["wikitext-2"].files[0], corpora.SOURCES["wikitext-2"].files[0].stand_in)
+
+
+def test_names_are_many_and_some_are_in_two_parts():
+    corpus = real("names")
+    train, validation, test = corpus.train.split(), corpus.validation.split(), corpus.test.split()
+    assert (len(train), len(validation), len(test)) == (25_626, 3_203, 3_204)
+    assert train[:3] == ["yuheng", "diondre", "xavien"] and corpus.test.endswith("\n")
+    assert sum(name in set(train) for name in set(test)) > 300
+
+
+def test_the_fairy_books_hold_twelve_books_and_nothing_of_project_gutenberg():
+    corpus = real("fairy-books")
+    text = corpus.train + corpus.validation
+    residue = r"gutenberg|\be-?books?\b|\be-?texts?\b|transcriber|proofread|pgdp|www\.|http|@|\ufeff|\r|\*\*\*"
+    assert re.findall(residue, text, re.IGNORECASE) == []
+    titles = [text.lower().index(f"{file.path.split('-')[3].lower()} fairy book\n") for file in corpus.files]
+    assert titles == sorted(titles) and len(titles) == 12
+    colours = [file.path.split("-")[3] for file in corpus.files]
+    assert " ".join(colours) == "Blue Red Green Yellow Pink Grey Violet Crimson Brown Orange Olive Lilac"
+    assert text.startswith("THE BLUE FAIRY BOOK\n") and text.endswith("From the ‘Mabinogion.’\n")
+    assert "_Encyclopædia Britannica_" in text and "Frédéric Macler" in text  # the Olive book is in Latin-1

@@ -1,0 +1,402 @@
+"""The story grammar: its floor, its one derivation a story, its recalls."""
+
+import hashlib
+import itertools
+import math
+import random
+import re
+import statistics
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from story_parser import parse
+from unrolled.text import stories
+from unrolled.text.grammar import Grammar
+
+STORIES_TOML = Path(stories.__file__).with_name("stories.toml")
+
+SHA256 = "85c924ae2a4eab59abcf3c201f569aba93a15f13860ba56ff663efea579461cc"  # of 100,000 characters, seed 0
+TINY = """
+story = [
+    "{greeting} {name=hero} and {name=friend}. {ending}",
+    [2, "{name=hero} had {a animal}. {Their hero} day was {mood}."],
+]
+name.she = ["Ann", "Mary"]
+name.he = ["Bo"]
+greeting = [[3, "Here are"], "Meet"]
+animal = ["owl", "cat"]
+mood = ["good", [4, "not so {mood_word}"]]
+mood_word = ["bad", "sunny"]
+ending = [
+    "Goodbye, {friend}!",
+    [2, "{They hero} met {name=third}."],
+    "Once more, {hero}, and {friend}'s {a animal=pet}, the {pet}.",
+]
+"""
+
+
+@pytest.fixture(scope="module")
+def sample():
+    rng = random.Random(1)
+    return [stories.grammar().sample(rng) for _ in range(20_000)]
+
+
+def enumerate_stories(grammar):
+    """Return every derivation of a small grammar as (text, probability, recalled values)."""
+
+    def expand(symbol, held):
+        for rule in grammar.rules[symbol]:
+            yield from sequence(rule.parts, held, math.exp(rule.log_prob))
+
+    def sequence(parts, held, probability):
+        if not parts:
+            yield "", held, probability
+            return
+        for text, after, p in one(parts[0], held):
+            for rest, last, q in sequence(parts[1:], after, probability):
+                yield text + rest, last, p * q
+
+    def one(part, held):
+        if isinstance(part, str):
+            yield part, held, 1.0
+        elif not part.form and not part.variable:
+            yield from expand(part.symbol, held)
+        elif not part.draws:
+            yield "".join(grammar.written(part.form, held[part.variable])), held, 1.0
+        else:
+            values = {rule.template for rule in grammar.rules[part.symbol]}
+            if part.variable:
+                values -= {value for name, value in held.items() if grammar.variables[name] == part.symbol}
+            for value in sorted(values):
+                after = held | {part.variable: value} if part.variable else held
+                yield "".join(grammar.written(part.form, value)), after, 1 / len(values)
+
+    return [(text, p) for text, _, p in expand("story", {})]
+
+
+# ------------------------------------------------------------------------------------------------------- the text
+
+
+def test_the_same_seed_gives_the_same_text_for_ever():
+    text = stories.corpus(100_000, seed=0).text
+    assert hashlib.sha256(text.encode("ascii")).hexdigest() == SHA256
+    assert stories.corpus(100_000, seed=0).text == text
+    assert stories.corpus(100_000, seed=1).text != text
+
+
+def test_the_size_of_stories_and_of_their_language(sample):
+    lengths = [len(story.text.split()) for story in sample]
+    assert min(lengths) >= 60 and max(lengths) <= 150
+    distinct = {word for story in sample for word in re.findall(r"[a-z'-]+", story.text.lower())}
+    assert 600 <= len(distinct) <= 1200
+    assert set("".join(story.text for story in sample)) <= set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz .,!?'\"-"
+    )
+
+
+def test_stories_are_well_formed_english_on_the_surface(sample):
+    for story in sample[:5000]:
+        assert re.fullmatch(r'[A-Z].*[.!]"?', story.text), story.text
+        assert "  " not in story.text and story.text.count('"') % 2 == 0, story.text
+        assert not re.search(r"\b[Aa] [aeiou]|\b[Aa]n (?!hour)[^aeiou]", story.text), story.text
+        assert not re.search(r'[.!?] ?"?[a-z]', re.sub(r'[!?]" (asked|cried|said)', "", story.text)), story.text
+        assert not re.search(r"\b([a-z]+) \1\b", story.text), story.text
+
+
+def test_names_are_half_she_and_half_he_and_their_initials_say_little():
+    grammar = stories.grammar()
+    assert 36 <= len(grammar.gender) <= 44
+    assert sum(grammar.gender.values()) * 2 == len(grammar.gender)
+    assert grammar.chance("name") <= 0.08
+
+
+def test_words_cut_a_text_without_loss():
+    text = """Mia's half-open box, she said, "is empty!"\n"""
+    assert stories.words(text) == [
+        "Mia",
+        "'s",
+        "half-open",
+        "box",
+        ",",
+        "she",
+        "said",
+        ",",
+        '"',
+        "is",
+        "empty",
+        "!",
+        '"',
+        "\n",
+    ]
+    assert "".join(stories.words(text)) == text.replace(" ", "")
+
+
+# ------------------------------------------------------------------------------------------------------ the floor
+
+
+def test_entropy_and_expected_length_agree_with_a_hundred_thousand_stories():
+    grammar, rng = stories.grammar(), random.Random(2)
+    drawn = [(-story.log_prob, len(story.text) + 1) for story in (grammar.sample(rng) for _ in range(100_000))]
+    for expected, seen in zip((grammar.entropy(), grammar.expected_length()), zip(*drawn, strict=True), strict=True):
+        error = statistics.stdev(seen) / math.sqrt(len(seen))
+        assert abs(statistics.fmean(seen) - expected) < 3 * error
+        assert error < 0.005 * expected
+
+
+def test_expected_words_agree_with_the_sample(sample):
+    counts = [len(stories.words(f"{story.text}\n")) for story in sample]
+    error = statistics.stdev(counts) / math.sqrt(len(counts))
+    assert abs(statistics.fmean(counts) - stories.grammar().expected_words()) < 3 * error
+
+
+def test_a_tiny_grammar_enumerated_whole():
+    grammar = stories.StoryGrammar.load(TINY)
+    every = enumerate_stories(grammar)
+    assert len(every) == len({text for text, _ in every}) == 2 * 3 * 2 * (1 + 1 + 2) + 3 * 2 * 3
+    assert math.isclose(math.fsum(p for _, p in every), 1, rel_tol=1e-12)
+    assert math.isclose(grammar.entropy(), -math.fsum(p * math.log(p) for _, p in every), rel_tol=1e-12)
+    assert math.isclose(grammar.expected_length(), math.fsum(p * (len(t) + 1) for t, p in every), rel_tol=1e-12)
+    words = math.fsum(p * len(stories.words(t + "\n")) for t, p in every)
+    assert math.isclose(grammar.expected_words(), words, rel_tol=1e-12)
+    assert math.isclose(grammar.entropy_per_word(), grammar.entropy() / words, rel_tol=1e-12)
+    probability = dict(every)
+    rng = random.Random(3)
+    drawn = [grammar.sample(rng) for _ in range(2000)]
+    assert {story.text for story in drawn} == set(probability)
+    assert all(math.isclose(math.exp(story.log_prob), probability[story.text], rel_tol=1e-12) for story in drawn)
+
+
+def test_chance_is_the_mean_over_recalled_slots():
+    grammar = stories.StoryGrammar.load(TINY)
+    assert math.isclose(grammar.chance("name"), 1 / 3)  # A, B, M
+    # {Their hero} in two stories of three (Her, Her, His: all begin with H), {They hero} in one of six (S, S, H)
+    assert math.isclose(grammar.chance("pronoun"), (2 / 3 + 1 / 6 * 5 / 9) / (2 / 3 + 1 / 6))
+    assert math.isclose(grammar.chance("animal"), 1 / 2)
+    with pytest.raises(ValueError, match="kind is 'place'; the stories recall animal, name, pronoun"):
+        grammar.chance("place")
+
+
+# ---------------------------------------------------------------------------------------------------- unambiguity
+
+
+def test_every_story_has_one_derivation_and_its_probability(sample):
+    grammar = stories.grammar()
+    for story in sample[:2500]:
+        found = parse(grammar, story.text)
+        assert found.derivations == 1, story.text
+        assert math.isclose(found.log_prob, story.log_prob, rel_tol=1e-9)
+
+
+def test_what_the_grammar_cannot_say_has_no_derivation(sample):
+    grammar = stories.grammar()
+    assert parse(grammar, sample[0].text + " ").derivations == 0
+    assert parse(grammar, sample[0].text[:-1]).derivations == 0
+    story = next(story for story in sample if story.recalls[-1].kind == "name")
+    name = story.recalls[-1]
+    other = "Ada" if name.value != "Ada" else "Zoe"
+    wrong = story.text[: name.position] + other + story.text[name.position + len(name.value) :]
+    assert parse(grammar, wrong).derivations == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("snack = [\n", 'snack = [\n    "Lunch was cold pie with {spice}.",\n'),
+        ('wait = ["{pause}"', 'hope = ["Minutes passed.", "An hour went by."]\nwait = ["{hope}", "{pause}"'),
+    ],
+    ids=["in one symbol", "between two"],
+)
+def test_a_planted_ambiguity_is_reported(old, new):
+    text = STORIES_TOML.read_text()
+    assert text.count(old) == 1
+    grammar, rng = stories.StoryGrammar.load(text.replace(old, new)), random.Random(4)
+    found = [(story, parse(grammar, story.text)) for story in (grammar.sample(rng) for _ in range(2000))]
+    twofold = [(story, parsed) for story, parsed in found if parsed.derivations > 1]
+    assert twofold
+    assert {parsed.derivations for _, parsed in found} == {1, 2}
+    assert all(parsed.log_prob > story.log_prob for story, parsed in twofold)
+
+
+# -------------------------------------------------------------------------------------------------------- recalls
+
+
+def test_recalls_point_at_what_they_say(sample):
+    grammar = stories.grammar()
+    for story in sample[:3000]:
+        assert [recall.position for recall in story.recalls] == sorted(recall.position for recall in story.recalls)
+        for recall in story.recalls:
+            assert story.text[recall.position : recall.position + len(recall.value)] == recall.value
+            expected = "pronoun" if recall.value.lower() in ("she", "he", "her", "him", "his") else None
+            assert recall.kind == (expected or grammar.variables[recall.variable])
+
+
+def test_lags_of_names_agree_with_a_search_of_the_text(sample):
+    seen = 0
+    for story in sample[:3000]:
+        for recall in story.recalls:
+            if recall.kind == "name":
+                mentions = [match.end() for match in re.finditer(rf"\b{recall.value}\b", story.text[: recall.position])]
+                assert recall.lag == recall.position - mentions[-1]
+                seen += 1
+    assert seen > 3000
+
+
+def test_lags_of_pronouns_reach_back_to_any_mention(sample):
+    for story in sample[:3000]:
+        hero = [recall for recall in story.recalls if recall.variable == "hero"]
+        for before, recall in itertools.pairwise(hero):
+            if recall.kind == "pronoun":
+                assert recall.lag == recall.position - before.position - len(before.value)
+
+
+@pytest.mark.parametrize("kind", ["name", "place", "animal", "object", "person", "weather"])
+def test_lags_are_spread_from_short_to_long(sample, kind):
+    lags = [recall.lag for story in sample for recall in story.recalls if recall.kind == kind]
+    assert max(lags) > 400
+    if kind in ("name", "animal", "person"):
+        assert min(lags) < 60
+    assert statistics.stdev(lags) > 30
+
+
+def test_lags_cover_ten_to_four_hundred(sample):
+    bins = Counter(recall.lag // 50 for story in sample for recall in story.recalls if recall.kind != "pronoun")
+    assert min(recall.lag for story in sample for recall in story.recalls) <= 10
+    assert all(bins[index] > 0.01 * bins.total() for index in range(10))  # 0 … 500 characters
+
+
+def test_the_words_before_a_recall_announce_its_kind(sample):
+    """Whoever has read the three words before a recall knows what kind of value comes, so that memory is measured."""
+    grammar = stories.grammar()
+    values = {kind: tuple(rule.template for rule in grammar.rules[kind]) for kind in grammar.variables.values()}
+    kinds, after = defaultdict(Counter), defaultdict(list)
+    for story in sample:
+        recalled = {recall.position: recall.kind for recall in story.recalls if recall.kind != "pronoun"}
+        starts = [match.start() for match in re.finditer(r"[^ ]+", story.text)]
+        for first, here in zip(starts, starts[3:], strict=False):
+            context = story.text[first:here]
+            after[context].append(story.text[here : here + 30])
+            if here in recalled:
+                kinds[context][recalled[here]] += 1
+    announced, total = Counter(), Counter()
+    for context, counts in kinds.items():
+        for kind, count in counts.items():
+            share = sum(text.startswith(values[kind]) for text in after[context]) / len(after[context])
+            announced[kind] += count * share
+            total[kind] += count
+    assert set(total) >= {"name", "place", "animal", "object", "person", "weather"}
+    for kind in total:
+        assert announced[kind] > 0.95 * total[kind], kind
+
+
+# --------------------------------------------------------------------------------------------------------- corpus
+
+
+def test_a_corpus_is_whole_stories():
+    corpus = stories.corpus(50_000, seed=5)
+    assert len(corpus.text) >= 50_000 > len(corpus.text) - len(corpus.stories[-1].text) - 1
+    assert corpus.text == "".join(story.text + "\n" for story in corpus.stories)
+    assert math.isclose(corpus.log_prob, sum(story.log_prob for story in corpus.stories), rel_tol=1e-12)
+    assert len(corpus.recalls) == sum(len(story.recalls) for story in corpus.stories)
+    for recall in corpus.recalls:
+        assert corpus.text[recall.position : recall.position + len(recall.value)] == recall.value
+    assert corpus.nats_per_character == -corpus.log_prob / len(corpus.text)
+    assert corpus.nats_per_word == -corpus.log_prob / len(stories.words(corpus.text))
+    assert abs(corpus.nats_per_character / stories.grammar().entropy_per_character() - 1) < 0.05
+
+
+def test_a_split_falls_between_stories():
+    corpus = stories.corpus(50_000, seed=6)
+    for fraction in (0.1, 0.5, 0.9):
+        first, second = corpus.split(fraction)
+        assert first.text + second.text == corpus.text
+        assert first.text.endswith("\n") and abs(len(first.text) - fraction * len(corpus.text)) < 600
+        assert math.isclose(first.log_prob + second.log_prob, corpus.log_prob, rel_tol=1e-12)
+        for recall in second.recalls:
+            assert second.text[recall.position : recall.position + len(recall.value)] == recall.value
+
+
+def test_bad_input_says_what_would_be_right():
+    for characters in (0, -5):
+        with pytest.raises(ValueError, match=f"characters is {characters}; ask for at least 1"):
+            stories.corpus(characters)
+    for fraction in (0, 1, -0.5, 1.5, math.nan):
+        with pytest.raises(ValueError, match=f"fraction is {fraction}; it must lie between 0 and 1"):
+            stories.corpus(5000).split(fraction)
+    with pytest.raises(ValueError, match="a part would be empty; take more characters"):
+        stories.corpus(1).split(0.9)
+    with pytest.raises(ValueError, match="a part would be empty; take more characters"):
+        stories.corpus(5000).split(0.999)
+
+
+# ------------------------------------------------------------------------------------------- what a grammar must be
+
+WRONG = {
+    "no TOML": ('story = "', "Unterminated string"),
+    "no story": ('tale = ["Once."]', "no symbol 'story'"),
+    "not a list": ('story = "Once."', "symbol 'story' is 'Once.'; it must be a list"),
+    "an empty list": ("story = []", r"symbol 'story' is \[\]; it must be a list of at least one"),
+    "zero weight": ('story = [[0, "Once."]]', r"symbol 'story': \[0, 'Once.'\] is no alternative.*positive whole"),
+    "half a weight": ('story = [[0.5, "Once."]]', "positive whole weight"),
+    "a truth for a weight": ('story = [[true, "Once."]]', "positive whole weight"),
+    "an alternative twice": ('story = ["Once.", [2, "Once."]]', "'Once.': this alternative is there twice"),
+    "an empty template": ('story = [""]', "symbol 'story', template '': text must not be empty"),
+    "a newline": ('story = ["Once.\\nTwice."]', "newlines end stories"),
+    "an open brace": ('story = ["Once {a."]', "braces must enclose"),
+    "an unknown symbol": ('story = ["A {dog}."]', "'dog' is neither a symbol nor a variable"),
+    "an unknown form": ('story = ["{the dog}."]\ndog = ["pug"]', "'the' is no form; there are a, A, they"),
+    "a form of sentences": (
+        'story = ["{a dog}."]\ndog = ["{pug}"]\npug = ["pug"]',
+        "'dog' must be plain values of equal",
+    ),
+    "binding uneven weights": (
+        'story = ["{dog=pet} {pet}."]\ndog = ["pug", [2, "lab"]]',
+        "plain values of equal weight",
+    ),
+    "a dog's pronoun": ('story = ["{dog=pet} {they pet}."]\ndog = ["pug"]', "'dog' has no pronouns; give it two lists"),
+    "a pronoun of nobody": (
+        'story = ["{they name=hero}."]\nname = {she = ["Ann"], he = ["Bo"]}',
+        "bind the name first",
+    ),
+    "a number for names": ('story = ["{name}."]\nname = {she = 1, he = 2}', "names come in two lists: she and he"),
+    "names in one list": ('story = ["{name}."]\nname.she = ["Ann"]', "names come in two lists: she and he"),
+    "a name in both lists": (
+        'story = ["{name}."]\nname = {she = ["Jo"], he = ["Jo"]}',
+        "'Jo': this alternative is there twice",
+    ),
+    "a loop": (
+        'story = ["{a_b}"]\na_b = ["x {c}", "y"]\nc = ["z {a_b}"]',
+        "'a_b' leads back to itself: story > a_b > c > a_b",
+    ),
+    "an unused symbol": ('story = ["Once."]\ndog = ["pug"]', "symbol 'dog' is never used"),
+    "use before binding": ('story = ["{pet} {dog=pet}."]\ndog = ["pug"]', "'pet' can be used before it is bound"),
+    "binding on one path": (
+        'story = ["{start} {pet}."]\nstart = ["{dog=pet}", "Once"]\ndog = ["pug"]',
+        "symbol 'story', template '{start} {pet}.': variable 'pet' can be used before it is bound",
+    ),
+    "binding twice": ('story = ["{dog=pet} {dog=pet}."]\ndog = ["pug", "lab"]', "'pet' can be bound twice"),
+    "too few values": ('story = ["{dog=pet} {dog=rival}."]\ndog = ["pug"]', "no value of 'dog' is left for 'rival'"),
+    "a variable of two symbols": (
+        'story = ["{dog=pet}", "{cat=pet}"]\ndog = ["pug"]\ncat = ["tom"]',
+        "variable 'pet' is already bound from 'dog'",
+    ),
+    "a variable named as a symbol": (
+        'story = ["{dog=cat} {cat}"]\ndog = ["pug"]\ncat = ["tom"]',
+        "'cat' is already a symbol",
+    ),
+    "a slot inside a word": ('story = ["{dog}s."]\ndog = ["pug"]', "spaces or marks must part slots and words"),
+    "slots that touch": ('story = ["{dog}{dog}."]\ndog = ["pug"]', "spaces or marks must part slots and words"),
+}
+
+
+@pytest.mark.parametrize(("toml", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_grammar_is_refused_with_the_remedy(toml, message):
+    with pytest.raises(ValueError, match=message):
+        Grammar.load(toml)
+
+
+def test_a_grammar_can_be_read_from_a_file(tmp_path):
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    assert Grammar.load(path).entropy() == Grammar.load(TINY).entropy()
