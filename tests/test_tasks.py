@@ -249,7 +249,7 @@ def test_a_remedy_is_what_its_name_says(tiny, monkeypatch):
         asked.update(how, cell=model.cell)
         return Outcome(updates=4, scores=[task.trivial / 2, math.inf])
 
-    monkeypatch.setattr(experiment.memory, "train_on_task", train)
+    monkeypatch.setattr(experiment.tasks, "train_on_task", train)
     for label, remedy in tiny["remedies"].items():
         end = experiment.train_one(told, remedy, Adding(4), 7)
         cell, eye = asked["cell"], torch.eye(5)
@@ -263,7 +263,7 @@ def test_a_remedy_is_what_its_name_says(tiny, monkeypatch):
 
 def test_a_run_that_diverged_before_it_was_scored_counts_as_no_better_than_trivial(tiny, monkeypatch):
     ended = Outcome(diverged=True, updates=3, losses=[1.0] * 3)
-    monkeypatch.setattr(experiment.memory, "train_on_task", lambda *_, **__: ended)
+    monkeypatch.setattr(experiment.tasks, "train_on_task", lambda *_, **__: ended)
     end = experiment.train_one(tiny["tasks"]["adding"], tiny["remedies"]["irnn"], Adding(4), 0)
     assert end == {"success": 0, "diverged": 1, "updates": 3, "loss": 1.0}
 

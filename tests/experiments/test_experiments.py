@@ -69,13 +69,13 @@ def test_windows_are_trained_and_scored_as_their_names_say(tmp_path):
 
 
 def test_recall_is_asked_in_stories_that_were_not_trained_on(tmp_path, monkeypatch):
-    asked, recall = [], recurrent.tasks.recall
+    asked, recall = [], recurrent.recall.recall_by_lag
 
     def watched(model, vocabulary, corpus, kind, edges):
         asked.append((kind, {story.text for story in corpus.stories}))
         return recall(model, vocabulary, corpus, kind, edges)
 
-    monkeypatch.setattr(recurrent.tasks, "recall", watched)
+    monkeypatch.setattr(recurrent.recall, "recall_by_lag", watched)
     metrics = recurrent.measure_recall(TINY | {"asked": 20_000, "edges": [1, 50, 500]}, 0, tmp_path)
     assert [kind for kind, _ in asked] == ["name", "pronoun"]
     told = {story.text for story in stories.corpus(20_000).stories}

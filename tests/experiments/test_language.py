@@ -173,7 +173,7 @@ def test_words_are_trained_scored_and_saved(tmp_path, watched, monkeypatch):
         train, validation, test = text(0), text(1), text(2)
 
     for module in (base, language):
-        monkeypatch.setattr(module.corpora, "load", lambda name: Corpus)
+        monkeypatch.setattr(module.corpora, "load_corpus", lambda name: Corpus)
     config = small("wikitext-2-words", corpus="wikitext-2", words=5)
     metrics = language.measure_words(config, 0, tmp_path)
     model, vocabulary = files.load_model(tmp_path / "200.model")

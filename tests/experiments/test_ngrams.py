@@ -43,7 +43,7 @@ def corpus(monkeypatch):
     def put(train, validation, test=""):
         file = sources.File("here/train.txt", 1, "", "", note="made up")
         made = corpora.Corpus("made", train, validation, test, "public domain", (file,))
-        monkeypatch.setattr(corpora, "load", lambda name: made)
+        monkeypatch.setattr(corpora, "load_corpus", lambda name: made)
         return made
 
     return put

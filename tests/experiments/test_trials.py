@@ -70,7 +70,7 @@ def test_a_stuck_gate_does_not_move(gate, bias):
     for _ in range(3):
         assert (trace(cell, inputs)[gate] == (bias > 0)).all() or trace(cell, inputs)[gate].max() < 1e-30
         model, before = SequenceModel(cell, 1), [weights.clone() for weights in cell.block(gate)]
-        train_on_task(model, memory.memory.Adding(6), updates=5, learning_rate=0.1)
+        train_on_task(model, memory.tasks.Adding(6), updates=5, learning_rate=0.1)
         assert all(torch.equal(*pair) for pair in zip(before, cell.block(gate), strict=True))
     other = next(name for name in "fio" if name != gate)
     assert 0.01 < trace(cell, inputs)[other].mean() < 0.99
@@ -121,7 +121,7 @@ def test_each_cell_is_taught_to_count(tmp_path):
 
 @pytest.mark.parametrize("limit, reach", [(4, 4), (100, 12), (0, 0)])
 def test_the_reach_ends_before_the_first_wrong_answer(limit, reach, tmp_path, monkeypatch):
-    monkeypatch.setattr(memory.memory, "SequenceModel", lambda cell, size: Counter(limit))
+    monkeypatch.setattr(memory.tasks, "SequenceModel", lambda cell, size: Counter(limit))
     config = experiments.find("counting-task").configs["quick"] | {"length": 3, "limit": 12, "updates": 2}
     assert trials.measure_counting(config | {"cells": ["rnn"]}, 0, tmp_path)["rnn-reach"] == reach
 

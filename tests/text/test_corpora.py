@@ -308,11 +308,11 @@ def test_a_disk_that_fills_up_during_the_download_is_named(fox, cache):
     resource = pytest.importorskip("resource", reason="this system cannot limit the size of files")
     assert len(CONTENT) > 64
     code = (  # a process of its own, since the limit holds for all that it writes
-        "import resource; from unrolled import corpora as c, sources as s\n"
+        "import resource; from unrolled.text import corpora as c, sources as s\n"
         f"file = s.File({fox.path!r}, {fox.bytes}, {fox.digest!r}, {fox.url!r})\n"
         "c.SOURCES = {'fox': s.Source('', '', (file,), s._ninety, '')}\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, (64, {resource.RLIM_INFINITY}))\n"
-        "try: c.load('fox')\n"
+        "try: c.load_corpus('fox')\n"
         "except c.CorpusError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -424,7 +424,7 @@ def test_the_table_is_described_and_pins_every_file():
 
 
 def test_importing_corpora_imports_no_pooch():
-    code = "import sys, unrolled.corpora; sys.exit('pooch' in sys.modules)"
+    code = "import sys, unrolled.text; sys.exit('pooch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -1,7 +1,6 @@
 """Checkpoints: a run that is stopped, killed or interrupted at any moment ends as if nothing had happened."""
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 import torch
 
 import kills
+from places import HELPERS
 from small_runs import DROPOUT, RECIPE, TOKENS, model, weights
 from unrolled.models import LanguageModel
 from unrolled.training import CheckpointError, Recipe, Run, checkpoints, train
@@ -67,7 +67,7 @@ def test_a_resumed_run_is_exact(tmp_path, monkeypatch, core, told):
         if run.done == (7 if recipe.patience == 2 else 21):
             raise Killed
 
-    monkeypatch.setattr(checkpoints, "save", save_then_die)
+    monkeypatch.setattr(checkpoints, "save_checkpoint", save_then_die)
     with pytest.raises(Killed):
         train(model(**core), TOKENS, recipe, checkpoint=tmp_path / "run.pt", **how)
     monkeypatch.undo()
@@ -83,7 +83,7 @@ def test_the_best_weights_survive_a_kill(tmp_path, monkeypatch):
     recipe = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2, patience=4)
     values = [3.0, 2.0, 2.5, 2.5, 2.5, 2.5]
     left, seen, trained = iter(values), {}, model()
-    monkeypatch.setattr("unrolled.training.evaluate", lambda *_, **__: SimpleNamespace(nats_per_symbol=next(left)))
+    monkeypatch.setattr("unrolled.training.loop.evaluate", lambda *_, **__: SimpleNamespace(nats_per_symbol=next(left)))
 
     def watch(done):
         seen[done] = weights(trained)
@@ -102,7 +102,7 @@ def test_the_best_weights_survive_a_kill(tmp_path, monkeypatch):
 def test_a_run_is_written_when_its_updates_or_its_minutes_are_over(tmp_path, monkeypatch):
     clock, written = SimpleNamespace(now=0.0), []
     monkeypatch.setattr(checkpoints, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    monkeypatch.setattr(checkpoints, "save", lambda path, run: written.append(run.done))
+    monkeypatch.setattr(checkpoints, "save_checkpoint", lambda path, run: written.append(run.done))
 
     def watch(done):
         clock.now += 25  # seconds
@@ -249,7 +249,7 @@ def command(folder, every: int, slow: float) -> list[str]:
     """Return what runs the script: it works in the folder and sleeps so many seconds after an update."""
     script = folder / "script.py"
     script.write_text(SCRIPT)
-    return [str(part) for part in (sys.executable, script, folder, os.path.dirname(__file__), every, slow)]
+    return [str(part) for part in (sys.executable, script, folder, HELPERS, every, slow)]
 
 
 @pytest.fixture(scope="module")

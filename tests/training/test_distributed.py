@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import processes
+from places import HELPERS
 from unrolled.training import distributed
 
-HERE = Path(__file__).parent
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 
@@ -34,7 +34,7 @@ def found(tmp_path_factory, alone):
     folder = tmp_path_factory.mktemp("together")
     assert processes.stopped("lstm", folder, file="from-one", watch=processes.stop_after(5, rank=0)) == 143
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run([*TORCHRUN, str(HERE / "processes.py"), str(folder)], check=True, env=environment, timeout=300)
+    subprocess.run([*TORCHRUN, str(HELPERS / "processes.py"), str(folder)], check=True, env=environment, timeout=300)
     return [torch.load(folder / f"found-{rank}.pt", weights_only=True) for rank in range(2)], folder
 
 

@@ -12,10 +12,9 @@ import torch
 from torch import nn
 
 from small_runs import RECIPE, TOKENS, model, weights
-from unrolled import training
 from unrolled.cells import detach
 from unrolled.measure import evaluate
-from unrolled.training import Recipe, TrainingDiverged, progress, train
+from unrolled.training import Recipe, TrainingDiverged, loop, progress, train
 
 
 def test_the_loss_falls():
@@ -30,7 +29,7 @@ def test_the_first_update_is_the_gradient_clipped_by_norm():
     recipe = Recipe(updates=1, batch=2, seq_len=5, learning_rate=1e-3, clip=1e-2)
     trained, by_hand = model(), model()
     history = train(trained, TOKENS, recipe, progress=False)
-    window = training.Streams(TOKENS, 2, 5).window(0)
+    window = loop.Streams(TOKENS, 2, 5).window(0)
     logits, _ = by_hand(window.inputs)
     loss = torch.nn.functional.cross_entropy(logits.transpose(1, 2), window.targets)
     loss.backward()
@@ -59,7 +58,7 @@ def test_gated_cores_learn_and_the_gradient_stops_at_the_windows_edge(core):
     assert history.losses[-1] < 0.3 * history.losses[0]
     carried = train(model(**core), TOKENS, Recipe(updates=2, batch=4, seq_len=8), progress=False)
     by_hand = model(**core)
-    window = training.Streams(TOKENS, 4, 8).window
+    window = loop.Streams(TOKENS, 4, 8).window
     optimizer = torch.optim.Adam([w for w in by_hand.parameters() if w.requires_grad], lr=Recipe(updates=2).rate(0))
     logits, state = by_hand(window(0).inputs)
     torch.nn.functional.cross_entropy(logits.mT, window(0).targets).backward()
@@ -81,9 +80,9 @@ def test_same_seed_same_weights():
 
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_checkpoint(tmp_path, monkeypatch):
     checkpoint = tmp_path / "run.pt"
-    real = training.cross_entropy
+    real = loop.cross_entropy
     calls = iter(range(1000))
-    monkeypatch.setattr(training, "cross_entropy", lambda *a: real(*a) * (float("nan") if next(calls) == 25 else 1.0))
+    monkeypatch.setattr(loop, "cross_entropy", lambda *a: real(*a) * (float("nan") if next(calls) == 25 else 1.0))
     with pytest.raises(TrainingDiverged, match="the loss is nan at update 25; lower learning_rate"):
         train(model(), TOKENS, RECIPE, checkpoint=checkpoint, checkpoint_every=10, progress=False)
     content = torch.load(checkpoint, weights_only=True)
@@ -108,7 +107,7 @@ def test_by_default_it_is_this_loop_to_the_bit():
     """What the records and the chapters were computed with."""
     trained, by_hand = model(), model()
     history = train(trained, TOKENS, RECIPE, progress=False)
-    streams, state = training.Streams(TOKENS, 4, 8), None
+    streams, state = loop.Streams(TOKENS, 4, 8), None
     own = [weight for weight in by_hand.parameters() if weight.requires_grad]
     optimizer = torch.optim.Adam(own, fused=True)
     losses = []
@@ -130,7 +129,7 @@ def test_by_default_it_is_this_loop_to_the_bit():
 @pytest.mark.parametrize("norm", [math.inf, math.nan])
 def test_a_gradient_that_is_no_number_never_reaches_the_weights(tmp_path, monkeypatch, norm):
     trained, before = model(), weights(model())
-    monkeypatch.setattr(training, "clip_grad_norm_", lambda *_: torch.tensor(norm))
+    monkeypatch.setattr(loop, "clip_grad_norm_", lambda *_: torch.tensor(norm))
     with pytest.raises(TrainingDiverged, match=f"the gradient's norm is {norm} at update 0; lower learning_rate"):
         train(trained, TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
     assert torch.equal(weights(trained), before) and not (tmp_path / "run.pt").exists()
@@ -142,7 +141,7 @@ def logged(checkpoint) -> list[dict]:
 
 def test_the_log_has_a_line_every_so_often_and_for_each_validation_and_the_last_update(tmp_path, monkeypatch):
     clock = itertools.accumulate(itertools.count())  # the updates take 1, 3, 5, … ms
-    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 1000))
+    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 1000))
     history = train(
         model(), TOKENS, RECIPE, validation=TOKENS[:500], validate_every=15, log_every=12,
         checkpoint=tmp_path / "run.pt", progress=False,
@@ -185,7 +184,7 @@ def test_without_a_checkpoint_nothing_is_written(tmp_path, monkeypatch):
 def test_the_bar_shows_loss_perplexity_and_speed(monkeypatch, capsys):
     monkeypatch.setattr(progress, "tqdm", functools.partial(progress.tqdm, mininterval=0))
     clock = itertools.count()
-    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 64))
+    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 64))
     history = train(model(), TOKENS, RECIPE, label="small")
     shown = capsys.readouterr().err
     loss = history.losses[-1]

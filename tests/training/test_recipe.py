@@ -7,9 +7,8 @@ import torch
 from torch import nn
 
 from small_runs import RECIPE, TOKENS, model, weights
-from unrolled import training
 from unrolled.measure import Score, evaluate
-from unrolled.training import History, Recipe, train
+from unrolled.training import History, Recipe, loop, train
 
 SMALL = {"batch": 4, "seq_len": 8}
 
@@ -17,12 +16,12 @@ SMALL = {"batch": 4, "seq_len": 8}
 def scores(monkeypatch, values) -> None:
     """Let the validations give these values, nats per symbol, one after the other."""
     values = iter(values)
-    monkeypatch.setattr(training, "evaluate", lambda *_, **__: Score(next(values), 1))
+    monkeypatch.setattr(loop, "evaluate", lambda *_, **__: Score(next(values), 1))
 
 
 def gradients(by_hand, update: int, state, clip: float):
     """Return the clipped gradients of an update's window, by autograd and by hand, and the state for the next one."""
-    window = training.Streams(TOKENS, 4, 8).window(update)
+    window = loop.Streams(TOKENS, 4, 8).window(update)
     logits, state = by_hand(window.inputs, state)
     by_hand.zero_grad()
     nn.functional.cross_entropy(logits.mT, window.targets).backward()
@@ -141,13 +140,13 @@ def test_what_needs_scores_says_so():
 
 @pytest.mark.parametrize("core", ["rnn", "lstm", "gru", "torch-lstm"])
 def test_mixed_precision_multiplies_in_bfloat16_and_keeps_the_weights(monkeypatch, core):
-    seen, real = [], training.cross_entropy
+    seen, real = [], loop.cross_entropy
 
     def watched(logits, targets):
         seen.append(logits.dtype)
         return real(logits, targets)
 
-    monkeypatch.setattr(training, "cross_entropy", watched)
+    monkeypatch.setattr(loop, "cross_entropy", watched)
     histories, trained = {}, {}
     for precision, dtype in (("float32", torch.float32), ("bf16", torch.bfloat16)):
         trained[precision] = model(core=core)
