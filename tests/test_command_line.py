@@ -289,7 +289,7 @@ def test_words_are_written_as_words(tmp_path):
 
 def test_a_model_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
     def cut_off(_, file):
-        Path(file).write_bytes(b"half")
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.torch, "save", cut_off)
