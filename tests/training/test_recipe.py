@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from small_runs import TOKENS, model, weights
+from small_runs import RECIPE, TOKENS, model, weights
 from unrolled.measure import Score, evaluate
 from unrolled.training import History, Recipe, loop, train
 
@@ -162,6 +162,22 @@ def test_mixed_precision_multiplies_in_bfloat16_and_keeps_the_weights(monkeypatc
     assert all(weight.dtype == torch.float32 for weight in trained["bf16"].parameters())
     score = evaluate(trained["bf16"], TOKENS[:500])  # not under autocast: neither was the validation
     assert rounded.validation == [score.nats_per_symbol]
+
+
+def test_a_model_is_compiled_on_request(monkeypatch):
+    compiled, calls = [], []
+
+    def compile(module):
+        compiled.append(module)
+        return lambda *inputs: calls.append(inputs) or module(*inputs)
+
+    monkeypatch.setattr(torch, "compile", compile)
+    plain, translated = model(), model()
+    train(plain, TOKENS, RECIPE, progress=False)
+    assert not compiled
+    train(translated, TOKENS, Recipe(40, **SMALL, learning_rate=1e-2, compile=True), progress=False)
+    assert compiled == [translated] and len(calls) == 40
+    assert torch.equal(weights(translated), weights(plain))
 
 
 @pytest.mark.parametrize(

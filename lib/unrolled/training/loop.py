@@ -99,6 +99,7 @@ def train(
     checkpoints.restore(run)
     reports = distributed.rank() == 0
     log = Path(f"{checkpoint}.jsonl") if checkpoint is not None and reports else None
+    predict = torch.compile(model) if recipe.compile else model
     mixed_precision = torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
 
     model.train()
@@ -111,7 +112,7 @@ def train(
             inputs, targets, fresh = streams.window(run.done)
             state = None if fresh or not recipe.carry else detach(run.state)  # the gradient stops at the window's edge
             with mixed_precision:
-                logits, run.state = model(inputs[rows], state)  # (batch, time, vocab)
+                logits, run.state = predict(inputs[rows], state)  # (batch, time, vocab)
                 loss = cross_entropy(logits.flatten(0, 1), targets[rows].flatten())  # (batch · time, vocab)
             run.optimizer.zero_grad()
             loss.backward()

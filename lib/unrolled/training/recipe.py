@@ -36,6 +36,8 @@ class Recipe:
             the lowest one; 0 trains to the end and keeps the last weights.
         precision: ``"float32"``, or ``"bf16"`` to multiply in bfloat16 in training (mixed precision). The weights, the
             optimizer and the validation stay in float32.
+        compile: whether `torch.compile` translates the model first; the result is the same up to rounding. Of the
+            book's own cells every step is translated, which can take minutes.
 
     Raises:
         ValueError: a value is out of range or unknown; the message names it and says what is right.
@@ -61,6 +63,7 @@ class Recipe:
     schedule: str = "cosine"
     patience: int = 0
     precision: str = "float32"
+    compile: bool = False
 
     def __post_init__(self):
         for name in ("updates", "learning_rate", "clip"):
