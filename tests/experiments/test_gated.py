@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from unrolled import experiments
-from unrolled.cells import GRUCell, LSTMCell, trace
+from unrolled.cells import GRUCell, LSTMCell, OriginalLSTMCell, trace
 from unrolled.experiments import gated, memory
 from unrolled.measure import gradients
 from unrolled.models import LanguageModel
@@ -75,10 +75,8 @@ def test_a_remedy_is_the_cell_that_its_name_says(tasks, monkeypatch):
         memory.train_one(tasks["tasks"]["adding"], remedy, Adding(4), 7)
         cell = asked["cell"]
         assert (asked["clip"], asked["seed"], cell.hidden_size) == (1.0, 7, 5)
-        assert isinstance(cell, GRUCell if label == "gru" else LSTMCell)
-        if label == "lstm-1997":
-            assert not cell.forget_gate
-        elif label != "gru":
+        assert type(cell) is {"gru": GRUCell, "lstm-1997": OriginalLSTMCell}.get(label, LSTMCell)
+        if isinstance(cell, LSTMCell):
             bias = {"lstm": 1, "lstm-bias-minus-1": -1, "lstm-bias-0": 0, "lstm-bias-2": 2}[label]
             assert (cell.block("f").b_h == bias).all()
 
@@ -88,7 +86,8 @@ def test_the_comparison_is_fair_in_both_senses(profile, size):
     models = experiments.find("gated-stories").configs[profile]["models"]
     weights = {}
     for label, told in models.items():
-        core = LanguageModel(30, hidden_size=told["hidden_size"], core=told["core"], cell_options=told["options"]).core
+        cell, options = memory.resolved(told["core"], told["options"])
+        core = LanguageModel(30, hidden_size=told["hidden_size"], core=cell, cell_options=options).core
         weights[label] = sum(weight.numel() for weight in core.parameters())
         assert told["learning_rate"] == models[told["core"]]["learning_rate"]
         assert label.startswith(told["core"]) and (told["hidden_size"] == size) == ("-as-" not in label)

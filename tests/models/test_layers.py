@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from unrolled.cells import GRUCell, LSTMCell, RNNCell, unroll
+from unrolled.cells import GRUCell, OriginalLSTMCell, RNNCell, unroll
 from unrolled.models import Layer, Stack, TorchLayers
 
 SIZES = st.integers(1, 6)
@@ -59,7 +59,7 @@ def test_a_stack_goes_to_torch_and_comes_back(kind):
 
 
 def test_cells_of_several_kinds_and_sizes_stand_on_each_other():
-    cells = [LSTMCell(3, 4, peepholes=True), GRUCell(4, 6), RNNCell(6, 2)]
+    cells = [OriginalLSTMCell(3, 4), GRUCell(4, 6), RNNCell(6, 2)]
     inputs = torch.randn(2, 5, 3)
     states, last = Stack(cells)(inputs)
     assert torch.equal(states, Layer(cells[2])(unroll(cells[1], unroll(cells[0], inputs)[0])[0])[0])
@@ -75,6 +75,7 @@ def test_cells_of_several_kinds_and_sizes_stand_on_each_other():
         (lambda: Stack([RNNCell(3, 4), RNNCell(4, 4, "relu")]).to_torch(), "stacks equal cells"),
         (lambda: Stack([RNNCell(3, 4), RNNCell(4, 5)]).to_torch(), "stacks equal cells"),
         (lambda: Stack([GRUCell(3, 4)]).to_torch(), "has no twin there"),
+        (lambda: Stack([OriginalLSTMCell(3, 4)]).to_torch(), "torch.nn has no OriginalLSTMCell"),
         (lambda: Stack.from_torch(nn.LSTMCell(3, 4)), "torch.nn's RNN, LSTM or GRU, not from LSTMCell"),
         (lambda: Stack.from_torch(nn.GRU(3, 4, bidirectional=True)), "two directions"),
         (lambda: Stack([RNNCell(3, 4)])(torch.zeros(2, 5, 3), torch.zeros(2, 4)), "a tuple of 1 states is expected"),

@@ -56,9 +56,9 @@ def measure_stories(config: dict, seed: int, folder: Path) -> dict:
 
     def one(label: str, told: dict) -> dict:
         def make(vocab_size: int) -> LanguageModel:
-            size, options = told["hidden_size"], told["options"]
+            size, (core, options) = told["hidden_size"], memory.resolved(told["core"], told["options"])
             return LanguageModel(
-                vocab_size, embedding_size=EMBEDDING, hidden_size=size, core=told["core"], cell_options=options
+                vocab_size, embedding_size=EMBEDDING, hidden_size=size, core=core, cell_options=options
             )
 
         model, held_out, history = trained(make, config | told, seed, folder / f"{label}.pt")

@@ -8,7 +8,7 @@ from typing import Self
 import torch
 from torch import nn
 
-from unrolled.cells import CELLS, Cell, State, check_state, unroll
+from unrolled.cells import CELLS, Cell, State, TwinCell, check_state, unroll
 
 
 class Layer(nn.Module):
@@ -81,7 +81,7 @@ class Stack(nn.Module):
             ValueError: a module that is none of these, has two directions or a projection.
         """
         for kind in CELLS.values():
-            if isinstance(module, kind.torch_layer):
+            if issubclass(kind, TwinCell) and isinstance(module, kind.torch_layer):
                 return cls(kind.from_torch(module, layer) for layer in range(module.num_layers))
         raise ValueError(f"a stack is made from torch.nn's RNN, LSTM or GRU, not from {type(module).__name__}")
 
@@ -93,6 +93,8 @@ class Stack(nn.Module):
             ValueError: the cells differ in kind, hidden size or options, or PyTorch has no such cell.
         """
         first = self.cells[0]
+        if not isinstance(first, TwinCell):
+            raise ValueError(f"torch.nn has no {type(first).__name__}; this stack has no twin there")
         options = first.options_for_torch()
         for cell in self.cells[1:]:
             if (
