@@ -4,44 +4,10 @@ from __future__ import annotations
 
 import difflib
 
-from unrolled.experiments import (
-    ablations,
-    corpus_size,
-    counting_task,
-    decoding_ways,
-    exposure,
-    gated_stories,
-    gradients,
-    learning_rates,
-    memory_tasks,
-    model_kinds,
-    ngrams,
-    real_texts,
-    stuck_gates,
-    timing,
-    truncation,
-    window_networks,
-)
+from unrolled.experiments import gated_stories, gradients
 from unrolled.experiments.base import Experiment
 
-QUESTIONS = (
-    ngrams,
-    window_networks,
-    truncation,
-    gradients,
-    memory_tasks,
-    gated_stories,
-    stuck_gates,
-    counting_task,
-    timing,
-    model_kinds,
-    learning_rates,
-    corpus_size,
-    ablations,
-    real_texts,
-    exposure,
-    decoding_ways,
-)
+QUESTIONS = (gradients, gated_stories)  # in the order of the chapters
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
 
 

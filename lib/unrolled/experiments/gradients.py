@@ -73,9 +73,7 @@ def windows_of(tokens: torch.Tensor, sequences: int, steps: int) -> torch.Tensor
     return tokens[starts[:, None].to(tokens.device) + torch.arange(steps + 1, device=tokens.device)]
 
 
-def train_watched(
-    config: Configuration, seed: int, watch: Callable[[LanguageModel, int, torch.Tensor], None]
-) -> float:
+def train_watched(config: Configuration, seed: int, watch: Callable[[LanguageModel, int, torch.Tensor], None]) -> float:
     """Train one model; call ``watch(model, updates done, held-out numbers)`` before the first update and after each.
 
     Returns:

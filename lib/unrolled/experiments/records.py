@@ -294,4 +294,3 @@ def save_record(record: Record) -> None:
     beside = path.with_suffix(".part")
     beside.write_text(content, encoding="utf8")
     os.replace(beside, path)
-
