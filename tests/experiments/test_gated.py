@@ -70,7 +70,7 @@ def test_a_remedy_is_the_cell_that_its_name_says(tasks, monkeypatch):
         asked.update(how, cell=model.cell)
         return Outcome(updates=4, scores=[task.trivial])
 
-    monkeypatch.setattr(memory.tasks, "train_on_task", train)
+    monkeypatch.setattr(memory.tasks, "solve", train)
     for label, remedy in tasks["remedies"].items():
         memory.train_one(tasks["tasks"]["adding"], remedy, Adding(4), 7)
         cell = asked["cell"]

@@ -57,7 +57,7 @@ def train_one(told: dict, remedy: dict, task: tasks.Task, seed: int) -> dict:
     """
     torch.manual_seed(seed)
     cell = cell_of(remedy, task.input_size, told["hidden_size"])
-    outcome = tasks.train_on_task(
+    outcome = tasks.solve(
         tasks.SequenceModel(cell, task.output_size).to(settings.device()),
         task,
         updates=told["updates"],
