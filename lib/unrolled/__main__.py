@@ -291,10 +291,12 @@ def _lower(arguments: argparse.Namespace) -> str:
         stays = "; the last checkpoint stays as it was"
         if settings.profile() == "full":
             advice.append("take --profile quick")
-        if any(
-            "recipe" in config for config in experiments.find(arguments.name).contenders[settings.profile()].values()
-        ):
-            advice.append("lower batch, seq_len or hidden_size in the experiment's configuration")
+        configs = experiments.find(arguments.name).contenders[settings.profile()].values()
+        recipes = [config["recipe"] for config in configs if "recipe" in config]
+        if recipes:
+            largest = max(recipes, key=lambda recipe: recipe["batch"] * recipe["seq_len"])
+            sizes = " or ".join(f"{size} (now {largest[size]})" for size in ("batch", "seq_len"))
+            advice.append(f"lower {sizes} in the experiment's configuration")
     return f"out of memory; {', or '.join(advice)}{stays}"
 
 
