@@ -17,7 +17,7 @@ from unrolled.text.sources import SOURCES, STAND_INS, CorpusError, File, Source
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text in its parts.
+    """A text in its parts, as `load_corpus` returns it.
 
     Attributes:
         name: its name in `SOURCES`.
@@ -26,10 +26,6 @@ class Corpus:
         test: the text to report on, once; empty where the split has only two parts.
         licence: what may be done with it.
         files: the files it was read from: a stand-in where only that is there, not the published file.
-
-    >>> corpus = load_corpus("tiny-shakespeare")  # doctest: +SKIP
-    >>> len(corpus.train), len(corpus.validation), len(corpus.test)  # doctest: +SKIP
-    (1003854, 111540, 0)
     """
 
     name: str
@@ -66,9 +62,12 @@ def load_corpus(name: str) -> Corpus:
         ValueError: no corpus has that name; the message suggests the nearest.
         CorpusError: a file cannot be read, downloaded or stored, or is not the published one.
 
-    >>> corpus = load_corpus("names")  # doctest: +SKIP
-    >>> corpus.train.splitlines()[:3]  # doctest: +SKIP
-    ['yuheng', 'diondre', 'xavien']
+    >>> corpus = load_corpus("tiny-shakespeare")  # doctest: +SKIP
+    >>> len(corpus.train), len(corpus.validation), len(corpus.test)  # doctest: +SKIP
+    (1003854, 111540, 0)
+    >>> load_corpus("tiny-shakespear")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: no corpus is called 'tiny-shakespear'; did you mean 'tiny-shakespeare'? There are ...
     """
     row = source(name)
     for file in row.files:
