@@ -63,7 +63,7 @@ class Recall(NamedTuple):
 
 
 class Story(NamedTuple):
-    """A story.
+    """A story drawn from a `StoryGrammar`.
 
     Attributes:
         text: without the newline that ends it in a corpus.
@@ -88,8 +88,8 @@ class StoryGrammar(Grammar):
     >>> pets = StoryGrammar({"story": ["Ann had {a animal=pet} and fed the {pet}."], "animal": ["owl", "cat"]})
     >>> pets.sample(random.Random(0)).text
     'Ann had a cat and fed the cat.'
-    >>> pets.entropy() == math.log(2)
-    True
+    >>> round(pets.entropy(), 4)  # ln 2: one choice between two animals
+    0.6931
     """
 
     def sample(self, rng: random.Random) -> Story:
@@ -126,9 +126,6 @@ class StoryGrammar(Grammar):
 
         Raises:
             ValueError: no story recalls that kind.
-
-        >>> f"{grammar().chance('name'):.3f}"
-        '0.046'
         """
         recalled = {slot for symbol in self.rules for slot in self.slots(symbol) if not slot.draws}
         if kind not in (kinds := {slot.kind for slot in recalled}):
@@ -258,10 +255,6 @@ class StoryCorpus:
 
         Raises:
             ValueError: the fraction is not strictly between 0 and 1, or a part would have no story.
-
-        >>> train, validation = corpus(10_000).split(0.9)
-        >>> len(train.text), len(validation.text)
-        (9086, 1308)
         """
         if not 0 < fraction < 1:
             raise ValueError(f"fraction is {fraction}; it must lie between 0 and 1, exclusive, such as 0.9")
