@@ -174,10 +174,11 @@ def _set_profile(arguments: argparse.Namespace) -> None:
 
 
 def _corpora(arguments: argparse.Namespace) -> None:
-    lines = [corpora.describe(name) for name in arguments.names]  # an unknown name is told before anything is fetched
-    for name, line in zip(arguments.names, lines, strict=True):
+    sources = {name: corpora.source(name) for name in arguments.names}  # an unknown name is refused before any download
+    for name, source in sources.items():
         corpus = load_corpus(name)
-        print(f"{line}\n{'':12}{'characters':>12}{'words':>12}")
+        print(f"{name}: {source.about}; {source.megabytes} MB, {source.licence}")
+        print(f"{'':12}{'characters':>12}{'words':>12}")
         for part in ("train", "validation", "test"):
             if text := getattr(corpus, part):
                 print(f"  {part:10}{len(text):12,}{len(text.split()):12,}")
@@ -188,7 +189,7 @@ def _corpora(arguments: argparse.Namespace) -> None:
         columns = "{:18}  {:>7}  {:24}  {:26}  {}".format
         print(columns("name", "size", "licence", "training, validation, test", "here"))
         for name, source in corpora.SOURCES.items():
-            print(columns(name, f"{source.bytes / 1e6:.1f} MB", source.licence, source.rule, corpora.state(name)))
+            print(columns(name, f"{source.megabytes} MB", source.licence, source.rule, corpora.state(name)))
         print(f"They are read from {corpora.folder()}; `python -m unrolled corpora NAME` fetches and verifies one.")
 
 
