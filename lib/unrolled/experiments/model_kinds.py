@@ -161,7 +161,7 @@ def _contenders(
     read = {"text": text("stories", characters)}
     scored = read | {"positions": POSITIONS}
     asked = scored | {"edges": EDGES, "asked": 250_000}
-    probed = asked | {"sequences": 64, "steps": 128}  # all but the window network, which sees no further than that
+    probed = asked | {"sequences": 64, "steps": 128}  # not the window network, whose state is the window
     counted = {f"{order}-gram": scored | {"order": order} for order in (1, 2, 3, 12)}
     networks = {
         label: (asked if label == "window" else probed) | {"model": models[label], "recipe": recipes[label]}
