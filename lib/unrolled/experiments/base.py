@@ -108,15 +108,18 @@ def text(corpus: str, characters: int | None = None, words: int | bool = False) 
 def arguments(callable: Callable, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all keywords of a callable: those given, and the others at their defaults.
 
+    A class that hands keywords on, as ``**options``, has those of the class that it inherits from.
+
     Raises:
         ValueError: a keyword that it has not.
     """
+    known = dict(inspect.signature(callable).parameters)
+    if "options" in known:
+        known |= inspect.signature(callable.__base__).parameters
+        del known["options"]
     defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(callable).parameters.items()
-        if parameter.default is not parameter.empty
+        name: parameter.default for name, parameter in known.items() if parameter.default is not parameter.empty
     }
-    known = inspect.signature(callable).parameters
     if unknown := [name for name in given if name not in known]:
         raise ValueError(f"{callable.__name__} has no argument {unknown[0]!r}; it has {', '.join(known)}")
     return defaults | dict(given)

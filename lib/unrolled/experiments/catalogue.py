@@ -4,10 +4,30 @@ from __future__ import annotations
 
 import difflib
 
-from unrolled.experiments import gated_stories, gradients
+from unrolled.experiments import (
+    ablations,
+    corpus_size,
+    decoding_ways,
+    exposure,
+    gated_stories,
+    gradients,
+    learning_rates,
+    model_kinds,
+    real_texts,
+)
 from unrolled.experiments.base import Experiment
 
-QUESTIONS = (gradients, gated_stories)  # in the order of the chapters
+QUESTIONS = (  # in the order of the chapters
+    gradients,
+    gated_stories,
+    model_kinds,
+    learning_rates,
+    corpus_size,
+    ablations,
+    real_texts,
+    exposure,
+    decoding_ways,
+)
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
 
 
