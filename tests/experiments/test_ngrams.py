@@ -41,7 +41,7 @@ def corpus(monkeypatch):
     """Return a function that makes one corpus of texts the only real one."""
 
     def put(train, validation, test=""):
-        file = sources.File("here/train.txt", 1, "", "", note="made up")
+        file = sources.File("here/train.txt", "", note="made up")
         made = corpora.Corpus("made", train, validation, test, "public domain", (file,))
         monkeypatch.setattr(corpora, "load_corpus", lambda name: made)
         return made

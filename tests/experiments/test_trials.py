@@ -7,7 +7,7 @@ from torch import nn
 from unrolled import experiments
 from unrolled.cells import LSTMCell, trace
 from unrolled.experiments import memory, trials
-from unrolled.tasks import Counting, SequenceModel, counted, train_on_task
+from unrolled.tasks import Counting, SequenceModel, counted, solve
 
 
 class Counter(nn.Module):
@@ -58,7 +58,7 @@ def test_who_counts_is_right_and_who_counts_so_far_is_right_so_far():
     assert counted(Counter(limit=25), 40).tolist() == [True] * 25 + [False] * 15
     torch.manual_seed(0)
     assert not counted(SequenceModel(LSTMCell(2, 4), 1), 40).all()
-    assert train_on_task(Counter(), Counting(20), updates=1, score_every=1).success
+    assert solve(Counter(), Counting(20), updates=1, score_every=1).success
 
 
 @pytest.mark.parametrize("gate", ["f", "i", "o"])
@@ -70,7 +70,7 @@ def test_a_stuck_gate_does_not_move(gate, bias):
     for _ in range(3):
         assert (trace(cell, inputs)[gate] == (bias > 0)).all() or trace(cell, inputs)[gate].max() < 1e-30
         model, before = SequenceModel(cell, 1), [weights.clone() for weights in cell.block(gate)]
-        train_on_task(model, memory.tasks.Adding(6), updates=5, learning_rate=0.1)
+        solve(model, memory.tasks.Adding(6), updates=5, learning_rate=0.1)
         assert all(torch.equal(*pair) for pair in zip(before, cell.block(gate), strict=True))
     other = next(name for name in "fio" if name != gate)
     assert 0.01 < trace(cell, inputs)[other].mean() < 0.99

@@ -5,15 +5,13 @@ import math
 import pytest
 import torch
 
-from unrolled.cells import Cell, GRUCell, LSTMCell, RNNCell, trace, unroll
+from unrolled.cells import Cell, GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, trace, unroll
 from unrolled.measure import gradients, jacobians
 
 CELLS = {
     "rnn": lambda: RNNCell(3, 4),
     "lstm": lambda: LSTMCell(3, 4),
-    "1997": lambda: LSTMCell(3, 4, forget_gate=False),
-    "peepholes": lambda: LSTMCell(3, 4, peepholes=True),
-    "1997 with peepholes": lambda: LSTMCell(3, 4, forget_gate=False, peepholes=True),
+    "lstm of 1997": lambda: OriginalLSTMCell(3, 4),
     "gru": lambda: GRUCell(3, 4),
     "gru, reset after": lambda: GRUCell(3, 4, reset="after"),
 }
@@ -77,9 +75,8 @@ def restarted(cell, inputs, state, t, row, part):
 
     def last(value):
         values = given | {part: value}
-        if o is not None:  # h_t is made from c_t; of the output gate only the peephole sees c_t
-            seen = cell.p_o * (value - given["c"]) if cell.peepholes else 0
-            values["h"] = torch.sigmoid(torch.logit(o) + seen) * torch.tanh(value)
+        if o is not None:  # h_t is made from c_t, which the output gate does not see
+            values["h"] = o * torch.tanh(value)
         if t == inputs.shape[1]:
             return values["h"]
         return unroll(cell, inputs[row : row + 1, t:], cell.state_of(values), plain=True)[0][:, -1]

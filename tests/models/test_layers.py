@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from unrolled.cells import CELLS, GRUCell, LSTMCell, RNNCell, unroll
+from unrolled.cells import CELLS, GRUCell, OriginalLSTMCell, RNNCell, unroll
 from unrolled.models import Layer, Stack, TorchLayers
 
 SIZES = st.integers(1, 6)
@@ -47,7 +47,7 @@ def test_a_stack_equals_torch_forward_and_backward(d, h, batch, time, layers, ki
 
 
 def test_cells_of_several_kinds_and_sizes_stand_on_each_other():
-    cells = [LSTMCell(3, 4), GRUCell(4, 6), RNNCell(6, 2)]
+    cells = [OriginalLSTMCell(3, 4), GRUCell(4, 6), RNNCell(6, 2)]
     inputs = torch.randn(2, 5, 3)
     states, last = Stack(cells)(inputs)
     assert torch.equal(states, Layer(cells[2])(unroll(cells[1], unroll(cells[0], inputs)[0])[0])[0])

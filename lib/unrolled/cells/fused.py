@@ -50,7 +50,7 @@ def transposed(weights: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
 
 
 class LSTM(torch.autograd.Function):
-    """All steps of an LSTM with forget gate and without peepholes.
+    """All steps of an LSTM.
 
         f, i, c̃, o = σ, σ, tanh, σ (a_t),  a_t = projected_t + W_hh h_{t−1}     (:eq:`eq-lstm-forget` and following)
         c_t = f ⊙ c_{t−1} + i ⊙ c̃                                               (:eq:`eq-lstm-cell`)

@@ -8,10 +8,10 @@ import torch
 from torch import nn
 
 from unrolled.cells import fused
-from unrolled.cells.base import Cell
+from unrolled.cells.twin import TwinCell
 
 
-class GRUCell(Cell):
+class GRUCell(TwinCell):
     """Carry the hidden state one step forward through an update and a reset gate (Cho et al. 2014; Chung et al. 2014).
 
         z = σ(W_z [h, x] + b_z)                    (:eq:`eq-gru-update`)

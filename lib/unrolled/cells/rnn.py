@@ -1,9 +1,4 @@
-"""Recurrent cells, written from the book's equations in the order of the equations.
-
-A cell splits its step in two: `project` does what needs no state, and so can be done for all steps at once;
-`step` does what has to wait for the step before. `unroll` puts the two together, and `trace` keeps everything that was
-computed on the way. `RNNCell` is here, the gated cells are in `gated`, and what they all share is in `recurrence`.
-"""
+"""The vanilla recurrent cell, from its equation."""
 
 from __future__ import annotations
 
@@ -12,12 +7,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from unrolled.cells.base import Cell
+from unrolled.cells.twin import TwinCell
 
 NONLINEARITIES = {"tanh": torch.tanh, "relu": torch.relu, "sigmoid": torch.sigmoid, "identity": lambda a: a}
 
 
-class RNNCell(Cell):
+class RNNCell(TwinCell):
     """Carry the hidden state one step forward (:eq:`eq-rnn`; Elman 1990).
 
         a_t = W_xh x_t + W_hh h_{t−1} + b_h

@@ -13,6 +13,11 @@ from unrolled.cells import initialise
 from unrolled.experiments.base import Experiment, kept
 
 
+def resolved(cell: str, options: dict) -> tuple[str, dict]:
+    """Return a cell's name and options, where a configuration calls the cell of 1997 an LSTM without forget gate."""
+    return ("lstm-1997", {}) if options == {"forget_gate": False} else (cell, options)
+
+
 def cell_of(remedy: dict, input_size: int, hidden_size: int) -> cells.Cell:
     """Return an untrained cell as a remedy describes it.
 
@@ -22,7 +27,8 @@ def cell_of(remedy: dict, input_size: int, hidden_size: int) -> cells.Cell:
     A gated cell's remedy may say which gates are ``stuck``, and at which biases.
     """
     if "cell" in remedy:
-        cell = cells.CELLS[remedy["cell"]](input_size, hidden_size, **remedy["options"])
+        name, options = resolved(remedy["cell"], remedy["options"])
+        cell = cells.CELLS[name](input_size, hidden_size, **options)
         stick(cell, remedy.get("stuck", {}))
         return cell
     cell = cells.RNNCell(input_size, hidden_size, remedy["nonlinearity"])
@@ -51,7 +57,7 @@ def train_one(told: dict, remedy: dict, task: tasks.Task, seed: int) -> dict:
     """
     torch.manual_seed(seed)
     cell = cell_of(remedy, task.input_size, told["hidden_size"])
-    outcome = tasks.train_on_task(
+    outcome = tasks.solve(
         tasks.SequenceModel(cell, task.output_size).to(settings.device()),
         task,
         updates=told["updates"],

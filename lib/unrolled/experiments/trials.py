@@ -59,7 +59,7 @@ def measure_counting(config: dict, seed: int, folder: Path) -> dict:
     def one(kind: str) -> dict:
         torch.manual_seed(seed)
         model = tasks.SequenceModel(cells.CELLS[kind](task.input_size, config["hidden_size"]), task.output_size)
-        outcome = tasks.train_on_task(
+        outcome = tasks.solve(
             model.to(settings.device()),
             task,
             updates=config["updates"],

@@ -7,7 +7,7 @@ from functools import singledispatch
 
 import torch
 
-from unrolled.cells import Cell, GRUCell, LSTMCell, RNNCell, State, trace
+from unrolled.cells import Cell, GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, State, trace
 
 SLOPES = {  # φ′(a) of each nonlinearity, as a function of φ(a)
     "tanh": lambda h: 1 - h * h,
@@ -45,8 +45,7 @@ def state_jacobians(cell: Cell, inputs: torch.Tensor, state: State | None = None
         ∂h_t/∂h_{t−1} = diag(tanh(c_t) ⊙ o ⊙ (1 − o)) W_o,h + diag(o ⊙ (1 − tanh²(c_t))) ∂c_t/∂h_{t−1}
         ∂h_t/∂c_{t−1} = diag(o ⊙ (1 − tanh²(c_t))) ∂c_t/∂c_{t−1}
 
-    Without a forget gate f is 1. Peepholes add p_f ⊙ c_{t−1} ⊙ f ⊙ (1 − f) + p_i ⊙ c̃ ⊙ i ⊙ (1 − i) to the f in the
-    second line, and p_o ⊙ tanh(c_t) ⊙ o ⊙ (1 − o) to o ⊙ (1 − tanh²(c_t)).
+    In the LSTM of 1997 f is 1, and the term with W_f,h is missing.
 
     Of a GRU, with k = z ⊙ (1 − h̃ ⊙ h̃) (:eq:`eq-gru-jacobian`):
 
@@ -88,7 +87,9 @@ def step_jacobians(cell: Cell, inputs: torch.Tensor, state: State | None = None)
 @singledispatch
 def _step_jacobian(cell: Cell, values: dict[str, torch.Tensor], before: dict[str, torch.Tensor]) -> torch.Tensor:
     """Return one step's Jacobian from what its equations gave, and the state before it, (batch, hidden) by name."""
-    raise ValueError(f"the cell is of type {type(cell).__name__}; it can be RNNCell, LSTMCell or GRUCell")
+    raise ValueError(
+        f"the cell is of type {type(cell).__name__}; it can be RNNCell, LSTMCell, OriginalLSTMCell or GRUCell"
+    )
 
 
 @_step_jacobian.register
@@ -97,7 +98,9 @@ def _of_rnn(cell: RNNCell, values: dict[str, torch.Tensor], before: dict[str, to
 
 
 @_step_jacobian.register
-def _of_lstm(cell: LSTMCell, values: dict[str, torch.Tensor], before: dict[str, torch.Tensor]) -> torch.Tensor:
+def _of_lstm(
+    cell: LSTMCell | OriginalLSTMCell, values: dict[str, torch.Tensor], before: dict[str, torch.Tensor]
+) -> torch.Tensor:
     i, candidate, o, squashed = values["i"], values["candidate"], values["o"], values["c"].tanh()
     f = values.get("f", torch.ones_like(i))
     by = {  # ∂c_t by what goes into each nonlinearity, and ∂h_t by what goes into o
@@ -108,9 +111,6 @@ def _of_lstm(cell: LSTMCell, values: dict[str, torch.Tensor], before: dict[str, 
     }
     c_by_h = sum(_rows(by[name], cell.block(name).W_hh) for name in cell.blocks if name != "o")
     c_by_c, slope = f, o * slopes(squashed)  # diagonal, both: ∂c_t/∂c_{t−1} and ∂h_t/∂c_t
-    if cell.peepholes:
-        c_by_c = c_by_c + sum(by[name] * getattr(cell, f"p_{name}") for name in cell.blocks if name in "fi")
-        slope = slope + by["o"] * cell.p_o
     h_by_h = _rows(by["o"], cell.block("o").W_hh) + _rows(slope, c_by_h)
     of_h = torch.cat([h_by_h, torch.diag_embed(slope * c_by_c)], dim=-1)  # (batch, hidden, 2 hidden)
     of_c = torch.cat([c_by_h, torch.diag_embed(c_by_c)], dim=-1)

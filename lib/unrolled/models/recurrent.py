@@ -12,7 +12,7 @@ from unrolled import cells
 from unrolled.models.base import NeuralModel, check_tokens
 from unrolled.models.layers import Dropout, DropoutStack, Layer, Stack, TorchLayers
 
-CORES = ("rnn", "lstm", "gru", "torch-rnn", "torch-lstm", "torch-gru")
+CORES = (*cells.CELLS, "torch-rnn", "torch-lstm", "torch-gru")
 
 
 def make_core(
@@ -61,8 +61,8 @@ class LanguageModel(NeuralModel):
         vocab_size: V, the number of symbols.
         embedding_size: d, the length of a symbol's vector.
         hidden_size: h, the length of the state.
-        core: ``"rnn"``, ``"lstm"`` or ``"gru"`` for the book's own cells; ``"torch-rnn"``, ``"torch-lstm"`` or
-            ``"torch-gru"`` for PyTorch's.
+        core: ``"rnn"``, ``"lstm"``, ``"lstm-1997"`` or ``"gru"`` for the book's own cells; ``"torch-rnn"``,
+            ``"torch-lstm"`` or ``"torch-gru"`` for PyTorch's.
         num_layers: the number of recurrent layers.
         cell_options: keywords for every cell, such as ``{"forget_bias": 2.0}``.
         learn_initial_state: train h_0, and the c_0 of an LSTM, with the weights instead of leaving them at zero.

@@ -1,0 +1,44 @@
+"""Every experiment of the book by its name, in the order of the chapters."""
+
+from __future__ import annotations
+
+import difflib
+
+from unrolled.experiments import (
+    ablations,
+    corpus_size,
+    decoding_ways,
+    exposure,
+    gated_stories,
+    gradients,
+    learning_rates,
+    model_kinds,
+    real_texts,
+)
+from unrolled.experiments.base import Experiment
+
+QUESTIONS = (  # in the order of the chapters
+    gradients,
+    gated_stories,
+    model_kinds,
+    learning_rates,
+    corpus_size,
+    ablations,
+    real_texts,
+    exposure,
+    decoding_ways,
+)
+EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
+
+
+def find(name: str) -> Experiment:
+    """Return the experiment of that name.
+
+    Raises:
+        ValueError: there is none; the message suggests the nearest.
+    """
+    if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(name, EXPERIMENTS, n=1, cutoff=0.3)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(EXPERIMENTS)}"
+        raise ValueError(f"there is no experiment {name!r}; {hint}")
+    return EXPERIMENTS[name]
