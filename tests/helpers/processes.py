@@ -7,7 +7,6 @@ from pathlib import Path
 import torch
 
 from small_runs import DROPOUT, TOKENS, model, weights
-from unrolled.experiments.base import kept
 from unrolled.training import CheckpointError, Recipe, distributed, train
 
 SCORED = {"validation": TOKENS[:200], "validate_every": 4, "progress": False}
@@ -68,7 +67,7 @@ def main(folder: Path) -> None:
         stopped("lstm", folder, file="for-one", watch=stop_after(5, rank=0))  # another test resumes it alone
         results["from-one"] = run("lstm", folder, file="from-one")  # which a single process began
         (folder / f"damaged-{rank}.pt").write_bytes(b"no checkpoint")
-        results["kept"] = kept(folder / "kept.json", lambda: {"rank": rank})["rank"]
+        results["first"] = distributed.first(lambda: rank)
         results["errors"] = []
         for changes in ({"batch": 3}, {}):
             try:
