@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import os
 import platform
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +23,8 @@ from typing import Any
 import numpy as np
 import torch
 from filelock import FileLock
+
+from unrolled.whole_files import replace_file
 
 FOLDER = Path(str(files("unrolled"))) / "experiments" / "measured"
 Axes = Callable[[dict], Mapping[str, Sequence]]
@@ -291,7 +292,5 @@ def save_record(record: Record) -> None:
     parts = {f"{label} {seed}": asdict(part) for (label, seed), part in ordered}
     head = f'"name": {json.dumps(record.name)}, "profile": {json.dumps(record.profile)}'
     content = f'{{{head},\n"configs": {{\n{lines(record.configs)}\n}},\n"parts": {{\n{lines(parts)}\n}}}}\n'
-    path = FOLDER / f"{record.name}.json"
-    beside = path.with_suffix(".part")
-    beside.write_text(content, encoding="utf8")
-    os.replace(beside, path)
+    with replace_file(FOLDER / f"{record.name}.json") as file:
+        file.write(content.encode())

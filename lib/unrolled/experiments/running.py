@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from unrolled.experiments.base import Configuration, Experiment, data_hash
 from unrolled.experiments.catalogue import find
 from unrolled.experiments.records import Part, Record
 from unrolled.training import distributed
+from unrolled.whole_files import replace_file
 
 TOGETHER = "all"  # the folder of contenders that are measured in one go
 
@@ -145,9 +145,8 @@ def _measured(
 
 
 def _keep(file: Path, content: dict) -> None:
-    beside = file.with_suffix(".part")
-    beside.write_text(json.dumps(content))
-    os.replace(beside, file)
+    with replace_file(file) as opened:
+        opened.write(json.dumps(content).encode())
 
 
 def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:
