@@ -1,7 +1,8 @@
-"""What a trained model is asked (chapters 4, 5 and 7).
+"""Measurements of trained models (chapters 4, 5 and 7).
 
-`evaluation` scores a text, `recall` asks what was remembered, `breakdown` finds where the loss sits; `gradients` and
-`jacobians` follow the derivative back through time, `neurons` and `influence` look at single units and symbols.
+`evaluation` scores a text, `recall` tests what was remembered, and `breakdown` finds where the loss comes from.
+`gradients` and `jacobians` follow the derivative back through time; `neurons` and `influence` look at single units and
+symbols.
 """
 
 from unrolled.measure.evaluation import Score, evaluate, token_nats
