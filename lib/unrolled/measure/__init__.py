@@ -5,13 +5,17 @@
 symbols.
 """
 
+from unrolled.measure import breakdown, gradients, neurons
 from unrolled.measure.evaluation import Score, evaluate, token_nats
 from unrolled.measure.influence import symbol_influence
 from unrolled.measure.recall import recall_by_lag
 
 __all__ = [
     "Score",
+    "breakdown",
     "evaluate",
+    "gradients",
+    "neurons",
     "recall_by_lag",
     "symbol_influence",
     "token_nats",
