@@ -345,7 +345,7 @@ def solve(
         learning_rate: Adam's learning rate.
         clip: a gradient of a larger norm is scaled down to this one (Pascanu et al. 2013); infinity never clips.
         seed: the seed of the training sequences, and of the separate sequences that are scored.
-        score_every: the model is scored after every so many updates, and at the end.
+        score_every: the number of updates between two scores; the last update is scored too.
         sequences: the number of sequences that are scored, new ones each time.
 
     Returns:

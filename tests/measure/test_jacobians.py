@@ -53,12 +53,12 @@ def test_jacobians_equal_autograd(name):
     size = 4 * len(cell.state_names)
     assert measured.shape == (2, 5, size, size) and not measured.requires_grad
     for row in range(2):
-        here = whole(state)[row : row + 1]
+        joined = whole(state)[row : row + 1]
         for t in range(5):
             x = inputs[row : row + 1, t]
-            brute = torch.autograd.functional.jacobian(lambda s, x=x: step(cell, x, s)[0], here)[:, 0]
+            brute = torch.autograd.functional.jacobian(lambda s, x=x: step(cell, x, s)[0], joined)[:, 0]
             assert torch.allclose(measured[row, t], brute, rtol=1e-12, atol=1e-13)
-            here = step(cell, x, here)
+            joined = step(cell, x, joined)
     from_zeros = gradients.state_jacobians(cell, inputs, cell.initial_state(inputs))
     assert torch.equal(gradients.state_jacobians(cell, inputs), from_zeros)
 

@@ -102,8 +102,8 @@ def prepare(
 
     Args:
         parameters, axes, inputs, targets: as in `check_shapes`.
-        step_weights: c_1 … c_T, (time,); 1/T each where None.
-        states: the states before the first step, by name, (…, hidden_size); zeros where None.
+        step_weights: c_1 … c_T, (time,); 1/T each if None.
+        states: the states before the first step, by name, (…, hidden_size); zeros if None.
 
     Returns:
         inputs, targets and step_weights as arrays; then, for each state, an array (…, time + 1, hidden_size) that holds

@@ -29,7 +29,7 @@ class Parameters(NamedTuple):
         b_z, b_r, b_h: their biases, (hidden_size,).
         W_hy: output weights, (vocab_size, hidden_size).
         b_y: bias of the logits, (vocab_size,).
-        b_hh: if the reset gate acts after the product, the bias inside that product, (hidden_size,), zeros where None;
+        b_hh: if the reset gate acts after the product, the bias inside that product, (hidden_size,), None for zeros;
             if it acts before, None.
 
     Example:
@@ -138,7 +138,7 @@ def forward(
         parameters: the weights.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, integers, (…, time).
-        h_0: the state before the first step, (…, hidden_size); zeros where None.
+        h_0: the state before the first step, (…, hidden_size); zeros if None.
         reset: where the reset gate acts: ``"before"`` the product, as in Chung et al. (2014), or ``"after"``, as in
             PyTorch.
         step_weights: c_1 … c_T, (time,). None gives 1/T each, the loss in nats per symbol.

@@ -143,8 +143,8 @@ def forward(
         parameters: the weights.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, integers, (…, time).
-        h_0: the hidden state before the first step, (…, hidden_size); zeros where None.
-        c_0: the cell state before the first step, (…, hidden_size); zeros where None.
+        h_0: the hidden state before the first step, (…, hidden_size); zeros if None.
+        c_0: the cell state before the first step, (…, hidden_size); zeros if None.
         step_weights: the weight of each step's loss, (time,). None gives 1/T each, the loss in nats per symbol.
 
     Returns:

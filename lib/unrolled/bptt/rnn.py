@@ -117,7 +117,7 @@ def forward(
         parameters: the weights.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, integers, (…, time).
-        h_0: the state before the first step, (…, hidden_size); zeros where None.
+        h_0: the state before the first step, (…, hidden_size); zeros if None.
         step_weights: c_1 … c_T, (time,). None gives 1/T each, the loss in nats per symbol; (0, …, 0, 1) keeps only the
             last step's loss.
 

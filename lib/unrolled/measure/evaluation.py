@@ -91,7 +91,7 @@ def token_nats(
         model: an n-gram model, a window network, a recurrent network: anything with the method of `Model`.
         tokens: symbol numbers, (length,).
         start: the symbol that precedes the text. Without it the first symbol has no past and is not scored.
-        window: the state is reset after every so many symbols, as if it had never been carried; None carries it
+        window: the number of symbols after which the state is reset, as if it had never been carried; None carries it
             throughout.
         streams: the number of parallel streams; used only without a window.
         instead: other symbols to score after the same past, (length,).

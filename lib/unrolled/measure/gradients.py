@@ -110,7 +110,7 @@ def gradient_by_lag(
         cell: the recurrent cell.
         inputs: (batch, time, input_size).
         loss: maps the last hidden state to one loss for each sequence.
-        state: the state before the first step; the cell's own initial state where None.
+        state: the state before the first step; the cell's own initial state if None.
         part: ``"h"`` for the hidden state, or another of the cell's `state_names`: ``"c"`` for an LSTM's cell state.
 
     Returns:
@@ -279,7 +279,7 @@ def lyapunov(cell: Cell, inputs: torch.Tensor, state: State | None = None) -> to
     Args:
         cell: the recurrent cell.
         inputs: (batch, time, input_size); the error is of the order of 1 / time.
-        state: the state before the first step; the cell's own initial state where None.
+        state: the state before the first step; the cell's own initial state if None.
 
     Returns:
         λ in nats per step, (batch,); −∞ where v became zero.

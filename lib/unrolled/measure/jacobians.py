@@ -66,7 +66,7 @@ def state_jacobians(cell: Cell, inputs: torch.Tensor, state: State | None = None
     Args:
         cell: the recurrent cell.
         inputs: (batch, time, input_size).
-        state: the state before the first step; the cell's own initial state where None.
+        state: the state before the first step; the cell's own initial state if None.
 
     Returns:
         J_1 … J_T, (batch, time, size, size), where size is that of the whole state: 2 hidden_size for an LSTM, first h,
@@ -113,7 +113,7 @@ def _of_rnn(cell: RNNCell, values: dict[str, torch.Tensor], before: dict[str, to
 def _of_lstm(cell: LSTMCell, values: dict[str, torch.Tensor], before: dict[str, torch.Tensor]) -> torch.Tensor:
     i, candidate, o, squashed = values["i"], values["candidate"], values["o"], values["c"].tanh()
     f = values.get("f", torch.ones_like(i))
-    by = {  # ∂c_t by what goes into each nonlinearity, and ∂h_t by what goes into o
+    by = {  # ∂c_t with respect to each pre-activation, and ∂h_t with respect to that of o
         "f": before["c"] * slopes(f, "sigmoid"),
         "i": candidate * slopes(i, "sigmoid"),
         "candidate": i * slopes(candidate),

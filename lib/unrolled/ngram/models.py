@@ -28,7 +28,7 @@ class NGram:
 
     Args:
         counts: the n-grams of a text.
-        order: n; the order of the counts where None.
+        order: n; the order of the counts if None.
 
     Attributes:
         order: n.
