@@ -100,7 +100,7 @@ def step_jacobians(cell: Cell, inputs: torch.Tensor, state: State | None = None)
 
 @singledispatch
 def _step_jacobian(cell: Cell, values: dict[str, torch.Tensor], before: dict[str, torch.Tensor]) -> torch.Tensor:
-    """Return one step's Jacobian from the values of its equations and the state before, (batch, hidden) by name."""
+    """Return one step's Jacobian from what its equations gave, and the state before it, (batch, hidden) by name."""
     raise ValueError(f"the cell is of type {type(cell).__name__}; it can be RNNCell, LSTMCell or GRUCell")
 
 
