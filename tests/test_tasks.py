@@ -72,7 +72,7 @@ def test_the_trivial_loss_of_copy_is_that_of_the_best_answer_that_knows_only_the
     assert torch.special.entr(shares).sum(0).mean().item() == pytest.approx(task.trivial, rel=1e-3)
 
 
-def test_one_knows_the_goal():
+def test_the_goals():
     assert Adding(10).goal == 0.01 < Adding(10).trivial
     assert Copy(10).goal == pytest.approx(math.log(8) / 30)
 
@@ -159,7 +159,7 @@ def test_a_small_network_solves_a_short_task_and_without_memory_it_does_not():
 
 
 @pytest.mark.parametrize("kind", CELLS)
-def test_every_cell_can_be_asked_and_taught(kind):
+def test_every_cell_answers_and_learns(kind):
     torch.manual_seed(0)
     model, task = SequenceModel(CELLS[kind](2, 4), 1), Adding(6)
     inputs, _ = task.batch(3, seeded(0))
@@ -172,7 +172,7 @@ def test_every_cell_can_be_asked_and_taught(kind):
     assert all((weight != old).any() for weight, old in zip(model.parameters(), before, strict=True))
 
 
-def test_clipping_bounds_the_gradient_and_divergence_is_told():
+def test_clipping_bounds_the_gradient_and_divergence_is_reported():
     task = Adding(10)
 
     class Exploding(SequenceModel):
