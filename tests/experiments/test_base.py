@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from small_experiments import contenders
 
+from small_experiments import contenders
 from unrolled.experiments import base
 from unrolled.text import Vocabulary
 from unrolled.training import History, Recipe
@@ -22,7 +22,7 @@ def test_a_configuration_becomes_a_training(config, tmp_path, monkeypatch):
         return History()
 
     monkeypatch.setattr(base, "train", train)
-    config["recipe"] |= {"updates": 20, "carry": False}
+    config["recipe"] = config["recipe"] | {"updates": 20, "carry": False}
     fitted = base.fit(config, 0, tmp_path)
     assert asked["recipe"] == Recipe(updates=20, batch=4, seq_len=16, learning_rate=1e-2, carry=False)
     training, held_out = base.texts(config)

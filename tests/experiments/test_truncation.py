@@ -1,8 +1,8 @@
 """Windows of a vanilla RNN: what is trained, and in which ways it is scored."""
 
 import pytest
-from small_experiments import contenders
 
+from small_experiments import contenders
 from unrolled.experiments import EXPERIMENTS, base, truncation
 from unrolled.measure import evaluate
 

@@ -1,9 +1,9 @@
 """The window network: what is trained, what is scored, and which weights it begins with."""
 
 import pytest
-from small_experiments import contenders
 from torch import nn
 
+from small_experiments import contenders
 from unrolled.experiments import base, window_networks
 from unrolled.measure import evaluate
 from unrolled.models import FixedWindowLM

@@ -4,10 +4,32 @@ from __future__ import annotations
 
 import difflib
 
-from unrolled.experiments import gated_stories, gradients
+from unrolled.experiments import (
+    counting_task,
+    gated_stories,
+    gradients,
+    memory_tasks,
+    ngram_words,
+    ngrams,
+    stuck_gates,
+    timing,
+    truncation,
+    window_networks,
+)
 from unrolled.experiments.base import Experiment
 
-QUESTIONS = (gradients, gated_stories)  # in the order of the chapters
+QUESTIONS = (  # in the order of the chapters
+    ngrams,
+    ngram_words,
+    window_networks,
+    truncation,
+    gradients,
+    memory_tasks,
+    gated_stories,
+    stuck_gates,
+    counting_task,
+    timing,
+)
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
 
 

@@ -146,7 +146,7 @@ RATES = {"rnn": 1e-2, "lstm": 2e-2, "lstm-1997": 2e-2, "gru": 1e-2}
 
 
 def compared(hidden_size: int) -> dict[str, tuple[str, int]]:
-    """Return the core and the hidden size of each cell that is compared: all of one size, or of equally many weights."""
+    """Return the core and the hidden size of each cell compared: all of one size, or of equally many weights."""
 
     def equal(core: str, other: str) -> tuple[str, int]:
         return core, hidden_size_for(core, core_parameters(other, hidden_size))
