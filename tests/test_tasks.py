@@ -9,7 +9,7 @@ from torch import nn
 
 from counter import Counter
 from unrolled.cells import CELLS, LSTMCell, RNNCell, initialise, unroll
-from unrolled.tasks import TASKS, Adding, Copy, Counting, SequenceModel, counted, score, train_on_task
+from unrolled.tasks import TASKS, Adding, Copy, Counting, SequenceModel, counted, score, solve
 
 
 def seeded(seed=0):
@@ -106,7 +106,7 @@ def test_who_counts_is_right_and_who_counts_so_far_is_right_so_far():
     assert counted(Counter(limit=25), 40).tolist() == [True] * 25 + [False] * 15
     torch.manual_seed(0)
     assert not counted(SequenceModel(LSTMCell(2, 4), 1), 40).all()
-    assert train_on_task(Counter(), Counting(20), updates=1, score_every=1).success
+    assert solve(Counter(), Counting(20), updates=1, score_every=1).success
 
 
 def test_one_knows_the_goal():
@@ -123,7 +123,7 @@ def test_the_same_seed_gives_the_same_sequences_and_training(name):
     def outcome(seed):
         torch.manual_seed(0)
         model = SequenceModel(RNNCell(task.input_size, 8), task.output_size)
-        return train_on_task(model, task, updates=12, batch=4, score_every=5, sequences=50, seed=seed)
+        return solve(model, task, updates=12, batch=4, score_every=5, sequences=50, seed=seed)
 
     first = outcome(1)
     assert first == outcome(1) and first.losses != outcome(2).losses
@@ -150,7 +150,7 @@ class Oracle(nn.Module):
 
 
 def test_training_stops_at_success():
-    outcome = train_on_task(Oracle(), Adding(30), updates=500, score_every=7)
+    outcome = solve(Oracle(), Adding(30), updates=500, score_every=7)
     assert outcome.success and outcome.updates == 7 and outcome.scored == [7] and not outcome.diverged
     assert outcome.scores[0] < 0.01
 
@@ -163,7 +163,7 @@ def test_no_sequences_are_learned_from_or_scored_twice():
             drawn.append(super().batch(batch, generator))
             return drawn[-1]
 
-    train_on_task(SequenceModel(RNNCell(2, 4), 1), Watched(6), updates=4, batch=20, sequences=20, score_every=2)
+    solve(SequenceModel(RNNCell(2, 4), 1), Watched(6), updates=4, batch=20, sequences=20, score_every=2)
     assert len({inputs.sum().item() for inputs, _ in drawn}) == len(drawn) == 4 + 2
 
 
@@ -173,7 +173,7 @@ def test_success_is_judged_by_the_fresh_sequences():
             inputs, targets = super().batch(batch, generator)
             return inputs, targets + (batch == 50)
 
-    outcome = train_on_task(Oracle(), Misleading(30), updates=2, batch=8, sequences=50, score_every=1)
+    outcome = solve(Oracle(), Misleading(30), updates=2, batch=8, sequences=50, score_every=1)
     assert not outcome.success and max(outcome.losses) < 0.01 and min(outcome.scores) > 0.9
 
 
@@ -182,14 +182,14 @@ def test_a_small_network_solves_a_short_task_and_without_memory_it_does_not():
     task = Adding(6)
     cell = initialise(RNNCell(2, 32, "relu"), "identity")
     model = SequenceModel(cell, 1)
-    outcome = train_on_task(model, task, updates=1500, batch=32, learning_rate=3e-3, clip=1.0, score_every=50)
+    outcome = solve(model, task, updates=1500, batch=32, learning_rate=3e-3, clip=1.0, score_every=50)
     assert outcome.success and score(model, task, 2000, seeded(9)) < 1.3 * task.goal
 
     class Forgetful(SequenceModel):
         def forward(self, inputs):
             return self.output(torch.tanh(self.cell.project(inputs)))
 
-    outcome = train_on_task(Forgetful(RNNCell(2, 32), 1), task, updates=300, batch=32, score_every=100)
+    outcome = solve(Forgetful(RNNCell(2, 32), 1), task, updates=300, batch=32, score_every=100)
     assert not outcome.success and outcome.updates == 300
     # the last marker may be at the last step, and so a little is known without memory
     assert 0.7 < outcome.scores[-1] / task.trivial < 1.2
@@ -204,7 +204,7 @@ def test_every_cell_can_be_asked_and_taught(kind):
     assert answers.shape == (3, 6, 1)
     assert torch.allclose(answers[:, 2], model.output(unroll(model.cell, inputs[:, :3])[0][:, -1]), atol=1e-6)
     before = [weight.clone() for weight in model.parameters()]
-    outcome = train_on_task(model, task, updates=1, sequences=10)
+    outcome = solve(model, task, updates=1, sequences=10)
     assert outcome.updates == 1 and not outcome.diverged
     assert all((weight != old).any() for weight, old in zip(model.parameters(), before, strict=True))
 
@@ -217,11 +217,11 @@ def test_clipping_bounds_the_gradient_and_divergence_is_told():
             return super().forward(inputs) * self.output.weight.square().sum() * 1e18
 
     model = Exploding(RNNCell(2, 4), 1)
-    outcome = train_on_task(model, task, updates=50, learning_rate=10.0)
+    outcome = solve(model, task, updates=50, learning_rate=10.0)
     assert outcome.diverged and not outcome.success and outcome.updates == len(outcome.losses) < 50
 
     model = SequenceModel(RNNCell(2, 4), 1)
-    train_on_task(model, task, updates=1, clip=1e-3)
+    solve(model, task, updates=1, clip=1e-3)
     norms = [weight.grad.norm() for weight in model.parameters()]
     assert torch.stack(norms).norm().item() == pytest.approx(1e-3, rel=1e-3)
 
@@ -229,7 +229,7 @@ def test_clipping_bounds_the_gradient_and_divergence_is_told():
 def test_the_first_update_moves_each_weight_by_the_learning_rate():
     model = SequenceModel(RNNCell(2, 4), 1)  # Adam's first step has this length, whatever the gradient
     before = model.output.weight.detach().clone()
-    train_on_task(model, Adding(10), updates=1, learning_rate=0.25)
+    solve(model, Adding(10), updates=1, learning_rate=0.25)
     assert (model.output.weight - before).abs().tolist() == [pytest.approx([0.25] * 4, rel=1e-3)]
 
 
@@ -241,10 +241,10 @@ MODEL = SequenceModel(RNNCell(2, 3), 1)
     [
         (lambda: Adding(1), "length is 1; two markers need at least 2"),
         (lambda: Copy(0), "length is 0; the delimiter needs at least 1"),
-        (lambda: train_on_task(MODEL, Adding(4), updates=0), "updates is 0; it must be above 0"),
-        (lambda: train_on_task(MODEL, Adding(4), updates=1, clip=0.0), "clip is 0.0"),
-        (lambda: train_on_task(MODEL, Adding(4), updates=1, learning_rate=-1.0), "learning_rate is -1.0"),
-        (lambda: train_on_task(MODEL, Adding(4), updates=1, batch=0), "batch is 0"),
+        (lambda: solve(MODEL, Adding(4), updates=0), "updates is 0; it must be above 0"),
+        (lambda: solve(MODEL, Adding(4), updates=1, clip=0.0), "clip is 0.0"),
+        (lambda: solve(MODEL, Adding(4), updates=1, learning_rate=-1.0), "learning_rate is -1.0"),
+        (lambda: solve(MODEL, Adding(4), updates=1, batch=0), "batch is 0"),
     ],
 )
 def test_bad_input_is_named(call, says):

@@ -250,7 +250,7 @@ def _loss(model: nn.Module, task: Task, sequences: int, generator: torch.Generat
     return task.loss(model(inputs), targets)
 
 
-def train_on_task(
+def solve(
     model: nn.Module,
     task: Task,
     *,

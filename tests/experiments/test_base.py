@@ -3,15 +3,15 @@
 import pytest
 import torch
 
-from small_experiments import contenders
-from unrolled.experiments import base
+from small_experiments import small
+from unrolled.experiments import base, find
 from unrolled.text import Vocabulary
 from unrolled.training import History, Recipe
 
 
 @pytest.fixture
 def config():
-    return contenders("rnn-windows")["carried 16"]
+    return small(find("rnn-windows").contenders["quick"]["carried 16"])
 
 
 def test_a_configuration_becomes_a_training(config, tmp_path, monkeypatch):

@@ -4,10 +4,10 @@ import pytest
 
 from counter import Counter
 from unrolled import tasks
-from unrolled.experiments import EXPERIMENTS, counting_task
+from unrolled.experiments import counting_task, find
 
 SMALL = {"length": 3, "limit": 12, "updates": 2}
-CONTENDERS = {label: config | SMALL for label, config in EXPERIMENTS["counting-task"].contenders["quick"].items()}
+CONTENDERS = {label: config | SMALL for label, config in find("counting-task").contenders["quick"].items()}
 
 
 @pytest.mark.parametrize("label", ["rnn", "gru", "lstm"])

@@ -7,7 +7,7 @@ import torch
 
 from unrolled import tasks
 from unrolled.cells import GRUCell, LSTMCell, OriginalLSTMCell
-from unrolled.experiments import EXPERIMENTS, memory_tasks
+from unrolled.experiments import find, memory_tasks
 from unrolled.tasks import Adding, Outcome
 
 SMALL = {"updates": 4, "batch": 3, "hidden_size": 5, "sequences": 20}
@@ -18,7 +18,7 @@ def small(name, profile="quick"):
     lengths = {"adding": [2, 4], "copy": [1]}
     return {
         label: config | SMALL | {"lengths": lengths[config["task"]]}
-        for label, config in EXPERIMENTS[name].contenders[profile].items()
+        for label, config in find(name).contenders[profile].items()
     }
 
 
@@ -31,13 +31,13 @@ def trained(monkeypatch):
         asked.update(options, cell=model.cell, task=task)
         return asked["outcome"]
 
-    monkeypatch.setattr(tasks, "train_on_task", train)
+    monkeypatch.setattr(tasks, "solve", train)
     return asked
 
 
 def test_the_tasks_are_the_same_with_more_to_copy():
     for profile, longest in (("quick", 20), ("full", 100)):
-        gated, vanilla = (EXPERIMENTS[f"{kind}memory-tasks"].contenders[profile] for kind in ("gated-", ""))
+        gated, vanilla = (find(f"{kind}memory-tasks").contenders[profile] for kind in ("gated-", ""))
         budget = ("task", "updates", "batch", "hidden_size", "sequences", "score_every")
         for task, further in (("adding", []), ("copy", [longest])):
             ours, theirs = gated[f"{task}/lstm"], vanilla[f"{task}/tanh"]
@@ -46,7 +46,7 @@ def test_the_tasks_are_the_same_with_more_to_copy():
 
 
 def test_every_remedy_is_tried_on_both_tasks_and_the_forget_bias_on_one():
-    vanilla, gated = (list(EXPERIMENTS[name].contenders["quick"]) for name in ("memory-tasks", "gated-memory-tasks"))
+    vanilla, gated = (list(find(name).contenders["quick"]) for name in ("memory-tasks", "gated-memory-tasks"))
     assert vanilla == [f"{task}/{label}" for task in ("adding", "copy") for label in memory_tasks.VANILLA]
     assert [label for label in gated if label.startswith("copy")] == ["copy/lstm", "copy/lstm-1997", "copy/gru"]
     assert [label for label in gated if "bias" in label] == [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unrolled import experiments
-from unrolled.experiments import base, ngram_words
+from unrolled.experiments import ngram_words
 from unrolled.text import Corpus, sources, stories
 
 
@@ -31,26 +31,16 @@ def test_what_occurs_again_is_counted_in_the_other_half():
     assert again[0] == pytest.approx(np.mean([counted[1].get(pair, 0) for pair in once]))
 
 
-@pytest.fixture
-def corpus(monkeypatch):
-    """Return a function that makes one corpus of texts the only real one."""
-
-    def put(train, validation, test):
-        file = sources.File("here/train.txt", 1, "", "", note="made up")
-        made = Corpus("made", train, validation, test, "public domain", (file,))
-        for module in (base, ngram_words):
-            monkeypatch.setattr(module, "load_corpus", lambda name: made)
-
-    return put
-
-
-def test_words_are_scored_with_vocabularies_of_several_sizes(corpus, tmp_path):
+def test_words_are_scored_with_vocabularies_of_several_sizes(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
-    read, heard, known = (rng.zipf(1.5, size).clip(max=most) for size, most in ((6000, 300), (900, 400), (900, 300)))
-    text, validation, test = (" ".join(f"w{number}" for number in part) for part in (read, heard, known))
+    read, heard = (rng.zipf(1.5, size).clip(max=most) for size, most in ((6000, 300), (900, 400)))
+    text, validation = (" ".join(f"w{number}" for number in part) for part in (read, heard))
     text += " " + " ".join(f"w{number}" for number in range(1, 301))  # every word at least once
-    corpus(text, validation, validation)
-    config = experiments.EXPERIMENTS["ngram-words"].contenders["quick"]["wikitext-2"]
+    file = sources.File("here/train.txt", "", note="made up")
+    corpus = Corpus("made", text, validation, validation, "public domain", (file,))
+    monkeypatch.setattr(ngram_words, "load_corpus", lambda name: corpus)
+    monkeypatch.setattr(ngram_words, "texts", lambda config: (text, validation))
+    config = experiments.find("ngram-words").contenders["quick"]["wikitext-2"]
     small = {"orders": [1, 2, 3, 4], "frequent": 5, "times": 0, "limits": [10, 100, 1000]}
     metrics = ngram_words.measure(config | small, 0, tmp_path)
     assert {*metrics} == {*ngram_words.METRICS}

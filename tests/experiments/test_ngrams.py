@@ -7,25 +7,20 @@ import pytest
 
 from unrolled import experiments
 from unrolled.experiments import base, ngrams
-from unrolled.text import Corpus, stories
+from unrolled.text import stories
 
 ORDERS = {"orders": [1, 2, 3, 4]}
 
 
 def small(name, label):
     """Return the configuration of a contender with orders up to 4."""
-    return experiments.EXPERIMENTS[name].contenders["quick"][label] | ORDERS
+    return experiments.find(name).contenders["quick"][label] | ORDERS
 
 
 @pytest.fixture
 def corpus(monkeypatch):
-    """Return a function that makes one corpus of texts the only real one."""
-
-    def put(train, validation):
-        made = Corpus("made", train, validation, "", "public domain", ())
-        monkeypatch.setattr(base, "load_corpus", lambda name: made)
-
-    return put
+    """Return a function that puts two texts in place of those of every configuration."""
+    return lambda *parts: monkeypatch.setattr(ngrams, "texts", lambda config: parts)
 
 
 def test_a_text_is_scored_and_nothing_goes_below_the_floor(tmp_path):

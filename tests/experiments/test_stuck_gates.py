@@ -5,10 +5,10 @@ import torch
 
 from small_experiments import small
 from unrolled.cells import LSTMCell, trace
-from unrolled.experiments import EXPERIMENTS, stuck_gates
-from unrolled.tasks import Adding, SequenceModel, train_on_task
+from unrolled.experiments import find, stuck_gates
+from unrolled.tasks import Adding, SequenceModel, solve
 
-CONTENDERS = EXPERIMENTS["gates-stuck"].contenders["quick"]
+CONTENDERS = find("gates-stuck").contenders["quick"]
 
 
 @pytest.mark.parametrize("gate", ["f", "i", "o"])
@@ -20,7 +20,7 @@ def test_a_stuck_gate_does_not_move(gate, bias):
     for _ in range(3):
         assert (trace(cell, inputs)[gate] == (bias > 0)).all() or trace(cell, inputs)[gate].max() < 1e-30
         model, before = SequenceModel(cell, 1), [weights.clone() for weights in cell.block(gate)]
-        train_on_task(model, Adding(6), updates=5, learning_rate=0.1)
+        solve(model, Adding(6), updates=5, learning_rate=0.1)
         assert all(torch.equal(*pair) for pair in zip(before, cell.block(gate), strict=True))
     other = next(name for name in "fio" if name != gate)
     assert 0.01 < trace(cell, inputs)[other].mean() < 0.99
@@ -72,10 +72,10 @@ def test_gates_are_stuck_in_both_trainings(trained, tmp_path):
 
 @pytest.mark.parametrize("profile", ["quick", "full"])
 def test_the_lstm_is_that_of_the_experiments_before(profile):
-    stuck = EXPERIMENTS["gates-stuck"].contenders[profile]["free"]
-    stories = EXPERIMENTS["gated-stories"].contenders[profile]["lstm"]
+    stuck = find("gates-stuck").contenders[profile]["free"]
+    stories = find("gated-stories").contenders[profile]["lstm"]
     assert stuck["text"] == stories["text"] and stuck["model"] == stories["model"]
     assert stuck["recipe"] == stories["recipe"] | {"updates": stories["recipe"]["updates"] // 2}
-    adding = EXPERIMENTS["gated-memory-tasks"].contenders[profile]["adding/lstm"]
+    adding = find("gated-memory-tasks").contenders[profile]["adding/lstm"]
     given = ("task", "lengths")
     assert stuck["adding"] == {"length": 40} | {name: value for name, value in adding.items() if name not in given}

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from unrolled.experiments import EXPERIMENTS, timing
+from unrolled.experiments import find, timing
 from unrolled.experiments.gated_stories import core_parameters
 
 
@@ -15,7 +15,7 @@ def clock(monkeypatch):
 
 
 def contenders(name, **size):
-    return {label: config | size for label, config in EXPERIMENTS[name].contenders["quick"].items()}
+    return {label: config | size for label, config in find(name).contenders["quick"].items()}
 
 
 def test_works_take_turns_and_the_warm_up_does_not_count(monkeypatch):
@@ -35,7 +35,7 @@ def test_loop_times_are_microseconds_a_step(clock, tmp_path):
 def test_a_step_of_each_cell_is_timed_for_equal_sizes_and_equal_weights(clock, tmp_path):
     configs = contenders("cells-time", batch=2, length=5, warm_up=1, rounds=2)
     assert {*configs} == {"rnn", "gru", "lstm", "gru-as-rnn", "lstm-as-rnn", "rnn-as-lstm", "gru-as-lstm"}
-    stories = EXPERIMENTS["gated-stories"].contenders["quick"]
+    stories = find("gated-stories").contenders["quick"]
     metrics = timing.measure_cells(configs, 0, tmp_path)
     for label, config in configs.items():
         options = stories[label]["model"]["options"]

@@ -2,14 +2,22 @@
 
 import pytest
 
-from small_experiments import contenders
-from unrolled.experiments import EXPERIMENTS, base, truncation
+from small_experiments import small
+from unrolled.experiments import base, find, truncation
 from unrolled.measure import evaluate
+
+
+def contenders(name):
+    """Return the small contenders of an experiment, each with the windows of its label."""
+    return {
+        label: small(config, recipe=config["recipe"] | {"updates": 3, "batch": 4})
+        for label, config in find(name).contenders["quick"].items()
+    }
 
 
 def test_windows_are_trained_as_their_labels_say():
     for name, seq_lens in (("rnn-windows", (16, 32, 64)), ("rnn-truncation", (1, 2, 4, 8, 16, 32, 64))):
-        configs = EXPERIMENTS[name].contenders["quick"]
+        configs = find(name).contenders["quick"]
         assert list(configs) == [f"{state} {seq_len}" for state in ("reset", "carried") for seq_len in seq_lens]
         for label, config in configs.items():
             recipe = base.recipe_of(config)

@@ -3,10 +3,14 @@
 import pytest
 from torch import nn
 
-from small_experiments import contenders
-from unrolled.experiments import base, window_networks
+from small_experiments import small
+from unrolled.experiments import base, find, window_networks
 from unrolled.measure import evaluate
 from unrolled.models import FixedWindowLM
+
+
+def contenders(name):
+    return {label: small(config) for label, config in find(name).contenders["quick"].items()}
 
 
 def test_networks_begin_and_are_normalised_as_their_labels_say():
@@ -34,7 +38,7 @@ def test_windows_of_several_sizes_are_trained(tmp_path):
     for label in ("2", "4"):
         metrics = window_networks.measure_size(configs[label], 0, tmp_path / label)
         vocab_size = len(base.encoded(configs[label]).vocabulary)
-        network = FixedWindowLM(vocab_size, window=int(label), hidden_size=8)
+        network = FixedWindowLM(vocab_size, **configs[label]["model"]["options"] | {"window": int(label)})
         assert metrics["parameters"] == sum(weight.numel() for weight in network.parameters())
         nats.add(metrics["nats"])
     assert len(nats) == 2

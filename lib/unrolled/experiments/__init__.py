@@ -7,8 +7,9 @@ chapter asks for its record.
 
 from unrolled.experiments.base import Experiment, Metric
 from unrolled.experiments.catalogue import EXPERIMENTS, find
+from unrolled.experiments.completing import complete, pieces, recorded, wanting
 from unrolled.experiments.records import Contender, Record, RecordError
-from unrolled.experiments.running import models, recorded, run, wanting
+from unrolled.experiments.running import models, run
 
 __all__ = [
     "EXPERIMENTS",
@@ -17,8 +18,10 @@ __all__ = [
     "Metric",
     "Record",
     "RecordError",
+    "complete",
     "find",
     "models",
+    "pieces",
     "recorded",
     "run",
     "wanting",

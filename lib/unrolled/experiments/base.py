@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,15 +108,18 @@ def text(corpus: str, characters: int | None = None, words: int | bool = False) 
 def arguments(callable: Callable, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all keywords of a callable: those given, and the others at their defaults.
 
+    A class that hands keywords on, as ``**options``, has those of the class that it inherits from.
+
     Raises:
         ValueError: a keyword that it has not.
     """
+    known = dict(inspect.signature(callable).parameters)
+    if "options" in known:
+        known |= inspect.signature(callable.__base__).parameters
+        del known["options"]
     defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(callable).parameters.items()
-        if parameter.default is not parameter.empty
+        name: parameter.default for name, parameter in known.items() if parameter.default is not parameter.empty
     }
-    known = inspect.signature(callable).parameters
     if unknown := [name for name in given if name not in known]:
         raise ValueError(f"{callable.__name__} has no argument {unknown[0]!r}; it has {', '.join(known)}")
     return defaults | dict(given)
@@ -173,11 +176,16 @@ class Encoded(NamedTuple):
 
 def texts(config: Configuration, seed: int = 0) -> tuple[str, str]:
     """Return the training and the held-out text that a configuration has under ``text``; the seed is the stories'."""
-    if config["text"]["corpus"] == "stories":
-        parts = stories.corpus(config["text"]["characters"], seed=seed).split(0.9)
-        return parts[0].text, parts[1].text
-    corpus = load_corpus(config["text"]["corpus"])
-    return corpus.train, corpus.validation
+    return _texts(config["text"]["corpus"], config["text"]["characters"], seed)
+
+
+@lru_cache(maxsize=1)  # one contender after the other reads the same
+def _texts(corpus: str, characters: int | None, seed: int) -> tuple[str, str]:
+    if corpus == "stories":
+        training, held_out = stories.corpus(characters, seed=seed).split(0.9)
+        return training.text, held_out.text
+    loaded = load_corpus(corpus)
+    return loaded.train, loaded.validation
 
 
 def encoded(config: Configuration, seed: int = 0) -> Encoded:

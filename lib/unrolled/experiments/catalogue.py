@@ -5,12 +5,19 @@ from __future__ import annotations
 import difflib
 
 from unrolled.experiments import (
+    ablations,
+    corpus_size,
     counting_task,
+    decoding_ways,
+    exposure,
     gated_stories,
     gradients,
+    learning_rates,
     memory_tasks,
+    model_kinds,
     ngram_words,
     ngrams,
+    real_texts,
     stuck_gates,
     timing,
     truncation,
@@ -29,6 +36,13 @@ QUESTIONS = (  # in the order of the chapters
     stuck_gates,
     counting_task,
     timing,
+    model_kinds,
+    learning_rates,
+    corpus_size,
+    ablations,
+    real_texts,
+    exposure,
+    decoding_ways,
 )
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
 

@@ -37,7 +37,7 @@ def attempt(
         The trained model, and how it ended.
     """
     model = tasks.SequenceModel(cell, task.output_size).to(settings.device())
-    outcome = tasks.train_on_task(
+    outcome = tasks.solve(
         model,
         task,
         updates=config["updates"],

@@ -162,8 +162,9 @@ class Record(Mapping[str, Contender]):
         """Return where the numbers came from, in three lines fit to print under a table."""
 
         def all_of(what: str) -> str:
-            return " and ".join(sorted({part.circumstances[what] for part in self.parts.values()}))
+            return " and ".join(dict.fromkeys(self.parts[place].circumstances[what] for place in in_time))
 
+        in_time = sorted(self.parts, key=lambda place: place[1])
         seconds = [part.seconds for part in self.parts.values()]
         seeds = len({seed for _, seed in self.parts})
         if None in seconds:

@@ -1,4 +1,4 @@
-"""Run experiments part by part, and find what a record still lacks."""
+"""Run experiments part by part, and find the models that they have trained."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -18,7 +17,7 @@ from unrolled import settings
 from unrolled.experiments import records
 from unrolled.experiments.base import Configuration, Experiment, data_hash
 from unrolled.experiments.catalogue import find
-from unrolled.experiments.records import Part, Record, RecordError
+from unrolled.experiments.records import Part, Record
 from unrolled.training import distributed
 
 TOGETHER = "all"  # the folder of contenders that are measured in one go
@@ -180,66 +179,3 @@ def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:
             f"get one with: python -m unrolled run {name} --profile {profile} --seeds 1"
         )
     return found
-
-
-class Wanting(NamedTuple):
-    """A part that a record lacks.
-
-    Attributes:
-        name: the experiment's.
-        profile: the record's.
-        label: the contender's.
-        seed: 0, 1, ….
-        seconds: how long it took the last time; None where nobody knows.
-    """
-
-    name: str
-    profile: str
-    label: str
-    seed: int
-    seconds: float | None
-
-
-def wanting(name: str, profile: str = "quick") -> list[Wanting]:
-    """Return the parts that the record of an experiment lacks, or has of another configuration.
-
-    Args:
-        name: the experiment's name.
-        profile: that of the record, where there is none yet.
-
-    Raises:
-        ValueError: there is no experiment of that name.
-        RecordError: the record is damaged, or was changed by hand.
-    """
-    experiment = find(name)
-    record = records.load_record(name) if (records.FOLDER / f"{name}.json").exists() else Record(name, profile, {}, {})
-    lacking = []
-    for label, config in experiment.contenders[record.profile].items():
-        current = record.configs.get(label) == config
-        for seed in range(experiment.seeds):
-            part = record.parts.get((label, seed))
-            if part is None or not current:
-                known = [other.seconds for (other_label, _), other in record.parts.items() if other_label == label]
-                known = [seconds for seconds in known if seconds is not None]
-                lacking.append(Wanting(name, record.profile, label, seed, max(known, default=None)))
-    return lacking
-
-
-def recorded(name: str) -> Record:
-    """Return the record of an experiment, complete and of the experiment as it is now.
-
-    Raises:
-        ValueError: there is no experiment of that name any more.
-        RecordError: there is no record; parts are missing, or were made with another configuration; or something in it
-            was changed by hand. The message names the parts, and how to measure them.
-    """
-    experiment, record = find(name), records.load_record(name, find(name).axes)
-    if lacking := wanting(name):
-        missing = ", ".join(f"{part.label} (seed {part.seed})" for part in lacking)
-        raise RecordError(
-            f"the record of {name!r} is not complete, or its experiment has changed since; it lacks {missing}; "
-            f"measure it with: make records NAME={name}"
-        )
-    configs = experiment.contenders[record.profile]
-    parts = {(label, seed): record.parts[label, seed] for label in configs for seed in record.seeds(label)}
-    return Record(record.name, record.profile, dict(configs), parts, experiment.axes)
