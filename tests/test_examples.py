@@ -12,7 +12,7 @@ import pytest
 
 import unrolled
 
-ROOMS = ["answers", "bptt", "measure", "ngram", "settings", "symbolic", "tasks"]  # whose classes have examples
+ROOMS = ["answers", "bptt", "cells", "measure", "ngram", "settings", "symbolic", "tasks"]  # whose classes have examples
 MODULES = [module.name for module in pkgutil.walk_packages(unrolled.__path__, "unrolled.")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -248,17 +248,6 @@ def backward(trace: Trace) -> Gradients:
     )
 
 
-def _cell_by_state(trace: Trace) -> dict[str, np.ndarray]:
-    """Return each bracketed term of :eq:`eq-lstm-cell-jacobian`, ∂c_t/∂h_{t−1} with c_{t−1} fixed, (…, time, h, h)."""
-    f, i, g = trace.forget, trace.input, trace.candidate
-    scales = {
-        "forget": (trace.cells[..., :-1, :] * f * (1 - f), trace.parameters.W_f),
-        "input": (g * i * (1 - i), trace.parameters.W_i),
-        "candidate": (i * (1 - g * g), trace.parameters.W_c),
-    }
-    return {gate: scale[..., None] * W[:, : len(W)] for gate, (scale, W) in scales.items()}
-
-
 def paths(trace: Trace) -> dict[str, np.ndarray]:
     """Return ∂c_t/∂c_{t−1} path by path: along the cell state, and through h_{t−1} and each gate.
 
@@ -267,7 +256,8 @@ def paths(trace: Trace) -> dict[str, np.ndarray]:
 
     The last factor is ∂h_{t−1}/∂c_{t−1}. It holds o_{t−1} fixed, since no step computes its output gate from its own
     cell state. But o_{t−1} depends on c_{t−2} through h_{t−2}, so the product of these Jacobians over several steps is
-    not the derivative of a cell state with respect to an earlier one: that takes `jacobians`.
+    not the derivative of a cell state with respect to an earlier one. That takes the Jacobians of the whole state,
+    `measure.gradients.state_jacobians`.
 
     Args:
         trace: what `forward` returned.
@@ -283,30 +273,13 @@ def paths(trace: Trace) -> dict[str, np.ndarray]:
         >>> {name: matrices.shape for name, matrices in paths(trace).items()}
         {'direct': (2, 2, 2), 'forget': (2, 2, 2), 'input': (2, 2, 2), 'candidate': (2, 2, 2)}
     """
-    slope = np.zeros_like(trace.output)  # ∂h_{t−1}/∂c_{t−1} for t = 1 … T
+    f, i, g = trace.forget, trace.input, trace.candidate
+    slope = np.zeros_like(f)  # ∂h_{t−1}/∂c_{t−1} for t = 1 … T
     slope[..., 1:, :] = (trace.output * (1 - trace.squashed * trace.squashed))[..., :-1, :]
-    direct = diagonal(trace.forget)
-    return {"direct": direct} | {gate: path * slope[..., None, :] for gate, path in _cell_by_state(trace).items()}
-
-
-def jacobians(trace: Trace) -> np.ndarray:
-    """Return the Jacobian of (h_t, c_t) by (h_{t−1}, c_{t−1}), both counting as given (:eq:`eq-lstm-jacobian`).
-
-        ∂c_t/∂h_{t−1} = A_t, the sum of the three terms in the brackets of :eq:`eq-lstm-cell-jacobian`
-        ∂c_t/∂c_{t−1} = diag(f_t)
-        ∂h_t/∂h_{t−1} = diag(tanh(c_t) ⊙ o_t ⊙ (1 − o_t)) W_{o,h} + diag(o_t ⊙ (1 − tanh²(c_t))) A_t
-        ∂h_t/∂c_{t−1} = diag(o_t ⊙ (1 − tanh²(c_t)) ⊙ f_t)
-
-    Args:
-        trace: what `forward` returned.
-
-    Returns:
-        The Jacobians, (…, time, 2 hidden_size, 2 hidden_size): rows for h_t, then for c_t; columns for h_{t−1}, then
-        for c_{t−1}.
-    """
-    o, q, W_o = trace.output, trace.squashed, trace.parameters.W_o
-    slope = (o * (1 - q * q))[..., None]  # ∂h_t/∂c_t, which scales rows
-    c_by_h = sum(_cell_by_state(trace).values())
-    c_by_c = diagonal(trace.forget)
-    h_by_h = (q * o * (1 - o))[..., None] * W_o[:, : len(W_o)] + slope * c_by_h
-    return np.block([[h_by_h, slope * c_by_c], [c_by_h, c_by_c]])
+    scales = {  # of the rows of each gate's weights for h_{t−1}
+        "forget": (trace.cells[..., :-1, :] * f * (1 - f), trace.parameters.W_f),
+        "input": (g * i * (1 - i), trace.parameters.W_i),
+        "candidate": (i * (1 - g * g), trace.parameters.W_c),
+    }
+    through = {gate: scale[..., None] * W[:, : len(W)] * slope[..., None, :] for gate, (scale, W) in scales.items()}
+    return {"direct": diagonal(f)} | through
