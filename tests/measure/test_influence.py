@@ -19,6 +19,8 @@ def test_each_model_is_seen_to_look_back_as_far_as_it_does():
     for symbols, model in ((2, trigrams), (3, window), (12, gru)):
         expected = torch.ones(12, 12).tril().triu(1 - symbols).bool()
         assert torch.equal(symbol_influence(model, tokens) > 1e-9, expected)
+    ahead = symbol_influence(lambda tokens: window(tokens.roll(-1, 1)), tokens) > 1e-9  # reads what it is to predict
+    assert ahead.triu(1).diagonal(1).all()
 
 
 def test_a_change_of_a_table_is_the_tables():

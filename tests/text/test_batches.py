@@ -1,4 +1,4 @@
-"""Contiguous streams, and sentences in padded batches; what goes wrong with them is in test_classic_mistakes."""
+"""Contiguous streams, and sentences in padded batches; what models make of the pads is in test_padding."""
 
 import pytest
 import torch
