@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from unrolled import cells
+from unrolled.cells import State
 
 
 class NeuralModel(nn.Module):
@@ -38,8 +38,8 @@ class NeuralModel(nn.Module):
 
     @torch.no_grad()
     def costs(
-        self, inputs: torch.Tensor, targets: torch.Tensor, state: cells.State | None = None
-    ) -> tuple[torch.Tensor, cells.State]:
+        self, inputs: torch.Tensor, targets: torch.Tensor, state: State | None = None
+    ) -> tuple[torch.Tensor, State]:
         """Return what each target costs, −ln p(target | inputs up to its place), and the last state.
 
         The model is put into evaluation mode for the call.

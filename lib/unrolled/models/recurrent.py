@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from unrolled import cells
+from unrolled.cells import CELLS, State
 from unrolled.models.base import NeuralModel, check_tokens
 from unrolled.models.layers import Dropout, DropoutStack, Layer, Stack, TorchLayers
 
-CORES = (*cells.CELLS, "torch-rnn", "torch-lstm", "torch-gru")
+CORES = (*CELLS, "torch-rnn", "torch-lstm", "torch-gru")
 
 
 def make_core(
@@ -28,7 +28,7 @@ def make_core(
         cell_options: keywords for every cell.
         dropout: what every layer but the first reads through.
     """
-    kind = cells.CELLS[core.removeprefix("torch-")]
+    kind = CELLS[core.removeprefix("torch-")]
     input_sizes = [input_size] + [hidden_size] * (num_layers - 1)  # of each layer
     rate = dropout.rate if num_layers > 1 else 0.0
 
@@ -123,11 +123,11 @@ class LanguageModel(NeuralModel):
         if tied:
             self.embedding.weight = self.output.weight
         shape = (hidden_size,) if num_layers == 1 else (num_layers, hidden_size)
-        self.state_names = cells.CELLS[core.removeprefix("torch-")].state_names
+        self.state_names = CELLS[core.removeprefix("torch-")].state_names
         for name in self.state_names:
             self.register_parameter(f"{name}_0", nn.Parameter(torch.zeros(shape), requires_grad=learn_initial_state))
 
-    def initial_state(self, batch: int) -> cells.State:
+    def initial_state(self, batch: int) -> State:
         """Return the state before the first symbol, in the form that the core takes.
 
         Args:
@@ -143,7 +143,7 @@ class LanguageModel(NeuralModel):
             layers.append(rows if len(rows) > 1 else rows[0])
         return tuple(layers) if len(layers) > 1 else layers[0]
 
-    def hidden_states(self, tokens: torch.Tensor, state: cells.State | None = None) -> tuple[torch.Tensor, cells.State]:
+    def hidden_states(self, tokens: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
         """Return the top layer's hidden state after every symbol, (batch, time, hidden_size), and the last state.
 
         Args:
@@ -158,7 +158,7 @@ class LanguageModel(NeuralModel):
             state = self.initial_state(tokens.shape[0])
         return self.core(self.dropout(self.embedding(tokens.to(self.device))), state)
 
-    def forward(self, tokens: torch.Tensor, state: cells.State | None = None) -> tuple[torch.Tensor, cells.State]:
+    def forward(self, tokens: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
         """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.
 
         The arguments and the errors are those of `hidden_states`.
