@@ -1,5 +1,6 @@
 """Checkpoints: a run that is stopped, killed or interrupted at any moment ends as if nothing had happened."""
 
+import io
 import json
 import random
 import signal
@@ -115,7 +116,7 @@ def test_a_run_is_written_when_its_updates_or_its_minutes_are_over(tmp_path, mon
     assert writings(checkpoint_every=15, minutes=1e9) == [15, 30, 40]
     assert writings(checkpoint_every=1000, minutes=5) == [12, 24, 36, 40]
     assert writings(checkpoint_every=10, minutes=3) == [8, 10, 18, 20, 28, 30, 38, 40]
-    assert writings() == [24, 40]  # after ten minutes, and at the end
+    assert writings() == [*range(3, 40, 3), 40]  # every minute, and at the end
 
 
 def interrupt_at(update: int, *signals: int):
@@ -310,8 +311,35 @@ def test_a_damaged_checkpoint_says_so(tmp_path):
         checkpoint.write_bytes(damaged)
         with pytest.raises(CheckpointError, match="is damaged and cannot be read; delete it"):
             train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    torch.save([1, 2], checkpoint)
-    with pytest.raises(CheckpointError, match="is damaged"):
+    content = torch.load(io.BytesIO(whole), weights_only=True)
+    done = {name: value for name, value in content.items() if name != "done"}
+    for other, cause in (([1, 2], "lacks"), (done, "it lacks done"), (content | {"recipe": None}, "NoneType")):
+        torch.save(other, checkpoint)
+        with pytest.raises(CheckpointError, match=rf"is damaged and cannot be read \(.*{cause}"):
+            train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+
+
+def test_a_single_altered_weight_is_noticed(tmp_path):
+    checkpoint = tmp_path / "run.pt"
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    content = checkpoint.read_bytes()
+    place = content.index(torch.load(checkpoint, weights_only=True)["model"]["output.weight"].numpy().tobytes())
+    checkpoint.write_bytes(content[:place] + bytes(8) + content[place + 8 :])
+    torch.load(checkpoint, weights_only=True)  # which has nothing to say
+    with pytest.raises(CheckpointError, match=r"is damaged and cannot be read \(its part .* was altered\)"):
+        train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+
+
+def test_a_recipe_of_another_version_says_so_and_nothing_is_to_be_deleted(tmp_path):
+    checkpoint = tmp_path / "run.pt"
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    content = torch.load(checkpoint, weights_only=True)
+    recipe = {name: value for name, value in content["recipe"].items() if name != "clip"} | {"momentum": 0.9}
+    torch.save(content | {"recipe": recipe, "version": "0.0.9"}, checkpoint)
+    with pytest.raises(
+        CheckpointError,
+        match="written by version 0.0.9, whose recipes differ in clip, momentum .*go on with that version",
+    ):
         train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
 
 
