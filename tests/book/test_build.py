@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import nbformat
@@ -347,6 +348,29 @@ def test_pages_of_solutions_show_no_comments_for_the_generator(tmp_path):
         assert first.source == f"{title}: twice\n\n### A heading"
         assert second.source == expected
         assert nbformat.read(path, as_version=4).cells[1].source == code
+
+
+GOOD = "See {doc}`bibliography`, {eq}`eq-x` and {cite:t}`Elman1990`.\n\n$$ x $$ (eq-x)\n"
+BROKEN = {"{doc}`nowhere`": "nowhere", "{eq}`eq-none`": "eq-none", "{numref}`fig-none`": "fig-none"}
+BROKEN |= {"{ref}`no-label`": "no-label", "{cite:t}`Nobody1900`": "Nobody1900", "[there](#no-anchor)": "no-anchor"}
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_references_that_lead_nowhere_stop_the_build_and_are_named(tmp_path, monkeypatch, capfd, broken):
+    for name in ("_config.yml", "references.bib", "bibliography.md", "constraints.txt"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "_static", tmp_path / "_static")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "_toc.yml").write_text("{format: jb-book, root: intro, parts: [{chapters: [{file: bibliography}]}]}")
+    (tmp_path / "intro.md").write_text(f"# Title\n\n{GOOD}\n" + "\n\n".join(BROKEN if broken else []))
+    for name, path in {"ROOT": tmp_path, "BUILD": tmp_path / "_build", "SOURCE": tmp_path / "_build/source"}.items():
+        monkeypatch.setattr(book, name, path)
+    book.assemble({}, None, student=False)
+    with pytest.raises(SystemExit, match="none counts as built") if broken else nullcontext():
+        book.sphinx()
+    said = capfd.readouterr().err
+    assert [name for name in BROKEN.values() if name not in said] == ([] if broken else list(BROKEN.values()))
+    assert (tmp_path / "_build" / "html.key").exists() != broken
 
 
 def test_a_script_that_is_not_the_pinned_one_is_refused(tmp_path):
