@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,11 @@ def files(room: str) -> list[Path]:
 def test_every_room_has_its_floor():
     there = {path.stem for path in LIBRARY.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert there - {"__init__"} == set(FLOORS)
+
+
+def test_contributing_lists_the_rooms_from_the_lowest_floor_to_the_highest():
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf8").split("## The rooms")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == FLOORS
 
 
 @pytest.mark.parametrize("room", FLOORS)
