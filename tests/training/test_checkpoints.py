@@ -2,20 +2,13 @@
 
 import io
 import json
-import random
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-import kills
-from places import HELPERS
 from small_runs import DROPOUT, RECIPE, TOKENS, model, weights
 from unrolled.models import LanguageModel
 from unrolled.training import CheckpointError, Recipe, Run, checkpoints, progress, train
@@ -214,93 +207,6 @@ def test_in_another_thread_signals_are_left_alone(tmp_path):
     thread.start()
     thread.join()
     assert seen == {handler} and len(ended[0].losses) == 40
-
-
-SCRIPT = textwrap.dedent(
-    """
-    import signal, sys, time, torch
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # even where the tests run in the background
-    folder, tests, every, slow = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
-    sys.path.insert(0, tests)
-    from small_runs import DROPOUT, TOKENS, model, weights
-    from unrolled.training import Recipe, progress, train
-
-    torch.set_num_threads(1)
-    progress.EVERY = 60
-    began = []
-
-    def watch(done):
-        began.append(done)
-        if len(began) == 10:
-            print("at work", flush=True)
-        time.sleep(slow)
-
-    trained = model(**DROPOUT)
-    recipe = Recipe(updates=900, batch=4, seq_len=8)
-    try:
-        history = train(trained, TOKENS, recipe, checkpoint=folder + "/run.pt", checkpoint_every=every,
-                        validation=TOKENS[:200], validate_every=170, watch=watch, progress=False)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    torch.save({"weights": weights(trained), "losses": history.losses}, folder + "/result.pt")
-    """
-)
-
-
-def command(folder, every: int, slow: float) -> list[str]:
-    """Return what runs the script: it works in the folder and sleeps so many seconds after an update."""
-    script = folder / "script.py"
-    script.write_text(SCRIPT)
-    return [str(part) for part in (sys.executable, script, folder, HELPERS, every, slow)]
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
-    """The folder of a whole run of the script."""
-    folder = tmp_path_factory.mktemp("whole")
-    subprocess.run(command(folder, 1000, 0), check=True)
-    return folder
-
-
-@pytest.mark.parametrize(
-    "number, code, times, every",
-    [
-        (signal.SIGKILL, -signal.SIGKILL, 3, 5),
-        (signal.SIGTERM, 143, 1, 10**9),  # nothing but the interruption writes the run
-        (signal.SIGINT, 130, 1, 10**9),
-    ],
-)
-def test_a_process_stopped_at_random_moments_ends_with_the_same_loss(
-    tmp_path, uninterrupted, number, code, times, every
-):
-    done = 0
-    for _ in range(times):
-        process = subprocess.Popen(
-            command(tmp_path, every, 0.002), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        assert process.stdout.readline() == "at work\n"
-        time.sleep(random.uniform(0, 0.4))
-        process.send_signal(number)
-        process.communicate()
-        assert process.returncode == code
-        before, done = done, torch.load(tmp_path / "run.pt", weights_only=True)["done"]
-        assert before < done < 900
-    subprocess.run(command(tmp_path, every, 0), check=True)
-    result, expected = (torch.load(folder / "result.pt", weights_only=True) for folder in (tmp_path, uninterrupted))
-    assert result["losses"] == expected["losses"] and torch.equal(result["weights"], expected["weights"])
-    assert logged(tmp_path / "run.pt") == logged(uninterrupted / "run.pt")
-
-
-def test_what_the_tool_kills_can_be_trained(tmp_path):
-    history = kills.measure(kills.CONFIG | {"characters": 20_000, "updates": 3}, 0, tmp_path)
-    assert len(history["losses"]) == 3 and history["loss"] == history["losses"][-1]
-    assert (tmp_path / "lstm.model").exists()
-
-
-def test_the_tool_does_not_wait_for_a_run_that_has_failed(tmp_path):
-    failed = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
-    with pytest.raises(SystemExit, match="the run ended with code 3 before its training began"):
-        kills.await_training(failed, tmp_path)
 
 
 def test_a_damaged_checkpoint_says_so(tmp_path):
