@@ -41,7 +41,7 @@ def test_twenty_deleted_asserts_are_missed(chapter):
         if cell["cell_type"] == "code":
             cell["source"] = ast.unparse(delete.visit(ast.parse("".join(cell["source"]))))
     before, now = asserts.counted(CHAPTERS[chapter]), asserts.counted(notebook)
-    assert sum(before.values()) - sum(now.values()) == 20
+    assert sum(before.values()) - sum(now.values()) == min(20, sum(before.values()))
     found = asserts.differences(before, now)
     assert found and all("put them back" in line for line in found)
 
