@@ -23,12 +23,13 @@ pytestmark = pytest.mark.book
 CHAPTERS = {path.stem: json.loads(path.read_text("utf8")) for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 DECIMAL = re.compile(r"(?<![\d.])\d+(?:,\d{3})*\.\d+(?!\.?\d)")
 PRINTED = re.compile(DECIMAL.pattern + r"(?:e[-+]\d+)?")
-NO_PROSE = re.compile(r"^(```+)(?!\{).*?^\1|`[^`\n]*`|\]\(\S*\)|https?://\S+", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(```+)(?!\{).*?^\1", re.MULTILINE | re.DOTALL)
+NO_PROSE = re.compile(r"`[^`]*`|\]\(\S*\)|https?://\S+")
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, whose paragraphs and list items end one as well."""
-    return re.split(r"(?<=[.!?])[)*\"”]*\s+|\n\s*\n|\n\s*[-*] ", text)
+    """Return the sentences of a text without its blocks of code; paragraphs and list items end one as well."""
+    return re.split(r"(?<=[.!?])[)*\"”]*\s+|\n\s*\n|\n\s*[-*] ", BLOCK.sub("", text))
 
 
 def quoted(section: Section) -> Iterator[str]:
@@ -103,7 +104,8 @@ def section(prose: str, source: str = "", printed: str = "", **metadata) -> Sect
     [
         "It costs 0.27 nats.",  # rounded
         "From 1,234.5 on, 8.7% are missing; $\\tau = 0.5$, at a rate of 0.001.",
-        "Python 3.11.7 of 2026, `0.99`, {eq}`eq-1.5`, [there](https://a.org/1.2) and 1,000.\n\n```\n0.99\n```\n",
+        "Python 3.11.7 of 2026, `0.99`, {eq}`eq-1.5`, [there](https://a.org/1.2) and 1,000.",
+        "There is no more:\n\n```\nx = 0.99\n\ny = 0.98\n```\n",
         "One source says 4.53 {cite}`Davis2026`. It is 0.5.",
     ],
 )
