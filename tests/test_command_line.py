@@ -299,6 +299,16 @@ def test_a_model_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
     assert not (tmp_path / "a.model").exists()
 
 
+def test_a_single_altered_weight_of_a_model_is_noticed(tmp_path):
+    model, path = LanguageModel(3, hidden_size=4), tmp_path / "a.model"
+    files.save_model(path, model, Vocabulary("abc"))
+    content = path.read_bytes()
+    place = content.index(model.output.weight.detach().numpy().tobytes())
+    path.write_bytes(content[:place] + bytes(8) + content[place + 8 :])
+    with pytest.raises(ValueError, match=r"a.model holds no model that can be read \(its part .* was altered\)"):
+        files.load_model(path)
+
+
 @pytest.mark.parametrize("kind", files.KINDS.values())
 def test_every_kind_of_model_is_made_again(kind, tmp_path):
     vocabulary = Vocabulary("abc")

@@ -17,6 +17,10 @@ class Hypothesis(NamedTuple):
     Attributes:
         tokens: symbol numbers, (n,), including the stop symbol if the text ends with it.
         score: ln p(tokens | prompt) / n^α, in nats, where n is the length of the text.
+
+    Example:
+        >>> Hypothesis(torch.tensor([3, 0]), score=-1.5).tokens.tolist()
+        [3, 0]
     """
 
     tokens: torch.Tensor

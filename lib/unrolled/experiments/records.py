@@ -75,6 +75,11 @@ class Contender(Mapping[str, np.ndarray]):
         config: its configuration.
         measured: the metrics of each seed.
         axes: the coordinates.
+
+    Example:
+        >>> gru = Contender("gru", {}, [{"curve": [1.5, 1.2]}, {"curve": [1.6, 1.1]}], {"score": [100, 200]})
+        >>> gru["curve"].shape  # (seeds, score)
+        (2, 2)
     """
 
     def __init__(self, label: str, config: dict, measured: Sequence[dict], axes: Mapping[str, Sequence]):
@@ -103,6 +108,12 @@ class Record(Mapping[str, Contender]):
         configs: each contender's configuration.
         parts: what was measured, by contender and seed.
         axes: maps a configuration to the coordinates along the metrics' axes.
+
+    Example:
+        >>> part = Part({"nats": 0.5}, seconds=9.0, circumstances={})
+        >>> record = Record("coin", "quick", {"fair": {}}, {("fair", 0): part, ("fair", 1): part})
+        >>> list(record), record["fair"]["nats"].tolist()
+        (['fair'], [0.5, 0.5])
     """
 
     name: str

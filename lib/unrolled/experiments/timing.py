@@ -120,8 +120,8 @@ CELLS = {
 
 def recipe_for(config: Configuration, batch: int) -> Recipe:
     """Return the recipe of a training with so many streams, of as many updates as read the ``least`` symbols."""
-    one = recipe_of(config)
-    return replace(one, batch=batch, updates=max(1, config["least"] // (batch * one.seq_len)))
+    recipe = recipe_of(config)
+    return replace(recipe, batch=batch, updates=max(1, config["least"] // (batch * recipe.seq_len)))
 
 
 def measure_batching(configs: Configurations, seed: int, folder: Path) -> dict[str, dict]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import zipfile
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import torch
 
@@ -53,6 +55,28 @@ def save_model(path: Path, model: NeuralModel, vocabulary: Vocabulary | WordVoca
         torch.save(content, file)
 
 
+def read_archive(file: BinaryIO, device: torch.device | str) -> Any:
+    """Return what ``torch.save`` put into a file, with every byte checked, which ``torch.load`` alone does not do.
+
+    Args:
+        file: the file, opened in binary mode.
+        device: where its tensors shall be.
+
+    Raises:
+        ValueError: the file is no such archive, or something in it was altered.
+        pickle.UnpicklingError: it holds something else than numbers, texts and tensors.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            damaged = archive.testzip()
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"it is no archive of PyTorch's: {error}") from error
+    if damaged:
+        raise ValueError(f"its part {damaged} was altered")
+    file.seek(0)
+    return torch.load(file, map_location=device, weights_only=True)
+
+
 def load_model(path: Path) -> tuple[NeuralModel, Vocabulary | WordVocabulary]:
     """Return the model that `save_model` put into a file, on the CPU and in evaluation mode, and its vocabulary.
 
@@ -70,7 +94,8 @@ def load_model(path: Path) -> tuple[NeuralModel, Vocabulary | WordVocabulary]:
         ('FixedWindowLM', 2, False, 'ba')
     """
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        with path.open("rb") as file:
+            content = read_archive(file, "cpu")
         positional, keywords = content["arguments"]
         model = KINDS[content["model"]](*positional, **keywords)
         model.load_state_dict(content["weights"])

@@ -11,14 +11,17 @@ from pathlib import Path
 
 import torch
 
+from unrolled import __version__
 from unrolled.cells import detach, select
 from unrolled.models import NeuralModel
+from unrolled.models.files import read_archive
 from unrolled.training import distributed
-from unrolled.training.recipe import Recipe
 from unrolled.training.run import History, Run
 from unrolled.whole_files import replace_file
 
-MINUTES = 10.0  # between two checkpoints at the most, however slow the updates are
+FIELDS = ("version", "recipe", "text", "made", "done", "model", "optimizer", "state", "history", "best", "random")
+FIELDS += ("cuda-random",)
+MINUTES = 1.0  # between two checkpoints at the most, however slow the updates are
 
 
 class CheckpointError(RuntimeError):
@@ -26,11 +29,11 @@ class CheckpointError(RuntimeError):
 
 
 class Checkpoints:
-    """Save a run in a file every so many updates, and at least every ten minutes, each time in place of the last.
+    """Save a run in a file every so many updates, and at least every minute, each time in place of the last.
 
     Args:
         path: the file; None saves nothing.
-        every: updates between two checkpoints, unless ten minutes have passed first.
+        every: updates between two checkpoints, unless a minute has passed first.
 
     Attributes:
         written: the number of updates of the run in the file; 0 if there is none.
@@ -41,6 +44,7 @@ class Checkpoints:
 
     Example:
         >>> from unrolled.models import LanguageModel
+        >>> from unrolled.training import Recipe
         >>> model, recipe = LanguageModel(5), Recipe(updates=100)
         >>> run = Run(model, recipe.optimizer_of(model.parameters()), recipe)
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -112,6 +116,7 @@ def save_checkpoint(path: Path, run: Run) -> None:
     """
     on_gpu = run.model.device.type == "cuda"
     content = {
+        "version": __version__,
         "recipe": asdict(run.recipe),
         "text": run.text,
         "made": _constructor_call(run.model),
@@ -152,15 +157,23 @@ def restore(path: Path, run: Run) -> None:
             f"the checkpoint {path} cannot be read ({error.strerror}); make it readable, or use another file"
         ) from error
     try:
-        content = torch.load(file, map_location=run.model.device, weights_only=True)
-        recipe, text, constructor_call = Recipe(**content["recipe"]), content["text"], content["made"]
+        content = read_archive(file, run.model.device)
+        if missing := [name for name in FIELDS if name not in content]:
+            raise ValueError(f"it lacks {', '.join(missing)}")
+        recipe, text, constructor_call = dict(content["recipe"]), content["text"], content["made"]
     except torch.OutOfMemoryError:
         raise  # nothing is wrong with the file
     except (RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
         raise CheckpointError(
-            f"the checkpoint {path} is damaged and cannot be read; delete it to start again"
+            f"the checkpoint {path} is damaged and cannot be read ({error}); delete it to start again"
         ) from error
-    other = [f"{name}={value}" for name, value in asdict(recipe).items() if value != getattr(run.recipe, name)]
+    expected = asdict(run.recipe)
+    if unlike := sorted(recipe.keys() ^ expected.keys()):
+        raise CheckpointError(
+            f"the checkpoint {path} was written by version {content['version']}, whose recipes differ in "
+            f"{', '.join(unlike)} from those of version {__version__}; go on with that version, or use another file"
+        )
+    other = [f"{name}={value}" for name, value in recipe.items() if value != expected[name]]
     if other:
         raise CheckpointError(
             f"the checkpoint {path} belongs to a run with {', '.join(other)}; use the same recipe to go on, "

@@ -44,7 +44,7 @@ def train(
     """Train a language model on a text, in place.
 
     With a ``checkpoint``, everything that the run consists of is saved there every ``checkpoint_every`` updates, at
-    least every ten minutes, and when Ctrl-C or SIGTERM stops the process: the update in progress ends first. (A second
+    least every minute, and when Ctrl-C or SIGTERM stops the process: the update in progress ends first. (A second
     Ctrl-C stops at once.) If the run was stopped or killed, the same call resumes it, and it ends with the same weights
     as if nothing had happened (to the bit, on the same machine). The log that `Progress` describes is written beside
     the checkpoint, to a file with ``.jsonl`` added to the name.
