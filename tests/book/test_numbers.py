@@ -4,8 +4,9 @@ The rules, all of them:
 
 - Prose is the text of a chapter with its formulas and captions; not so are code, roles and addresses.
 - A decimal number has a point, as 0.23; 1,000, 2026 and 2.13.0 have none or are none.
-- It must be, rounded to the digits that it has, a number that a cell of its section prints, or one that stands in the
-  section's code. These need a point or an exponent too; signs do not count. A section goes from one ``##`` to the next.
+- It must be, rounded to the digits that it has, a decimal number that a cell of its section prints, or one that stands
+  in the section's code. One of a single digit, as 0.2, must stand there as it is. Signs do not count.
+- A section goes from one ``##`` to the next.
 - Or its sentence cites a source, which then answers for it.
 """
 
