@@ -203,7 +203,7 @@ def test_rows_are_read_backwards_up_to_their_lengths():
 # Packed: PyTorch's way around the pads
 
 
-@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("kind", ["rnn", "lstm", "gru"])
 def test_packed_sentences_through_torchs_layers_equal_masked_ones_through_ours(kind):
     batch, options = only_batch(), {"reset": "after"} if kind == "gru" else {}
     forward, reverse = (CELLS[kind](4, 6, **options).double() for _ in range(2))

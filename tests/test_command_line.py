@@ -12,41 +12,38 @@ import torch
 
 from unrolled import decoding, experiments, settings
 from unrolled.__main__ import main, parser
-from unrolled.experiments import Experiment, base
+from unrolled.experiments import Experiment, Metric, base
 from unrolled.measure import evaluate
-from unrolled.models import FixedWindowLM, LanguageModel, ScheduledSampling, files
+from unrolled.models import LanguageModel, ScheduledSampling, files
 from unrolled.text import Vocabulary, WordVocabulary
 from unrolled.training import distributed
 
-TINY = {
-    "corpus": "stories",
-    "characters": 20_000,
-    "symbols_per_update": 64,
-    "updates": 40,
-    "hidden_size": 8,
-    "learning_rate": 1e-2,
-    "seq_len": 16,
-    "carry": True,
+RECIPE = {"symbols_per_update": 64, "seq_len": 16, "learning_rate": 1e-2}
+MODELS = {
+    "gru": base.model("LanguageModel", hidden_size=8, core="gru"),
+    "window": base.model("FixedWindowLM", window=3, hidden_size=8),
 }
 
 
-def measure(config: dict, seed: int, folder: Path) -> dict:
-    makers = {
-        "gru": lambda size: LanguageModel(size, hidden_size=8, core="gru"),
-        "window": lambda size: FixedWindowLM(size, window=3, hidden_size=8),
+def contenders(updates: int) -> dict:
+    recipe = base.recipe(updates=updates, **RECIPE)
+    return {
+        label: {"text": base.text("stories", 20_000), "model": model, "recipe": recipe}
+        for label, model in MODELS.items()
     }
-    found = {}
-    for name, make in makers.items():
-        model, held_out, _ = base.trained(make, config, seed, folder / f"{name}.pt")
-        found[name] = evaluate(model, held_out).nats_per_symbol
-    return found
+
+
+def measure(config: dict, seed: int, folder: Path) -> dict:
+    model, text, *_ = base.fit(config, seed, folder)
+    return {"nats": evaluate(model, text.held_out).nats_per_symbol}
 
 
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
     """An experiment that trains two small models, and the arguments that name it and its folder."""
-    told = {"quick": TINY, "full": TINY | {"updates": 20}}
-    monkeypatch.setitem(experiments.EXPERIMENTS, "tiny", Experiment("tiny", "Train a little", told, measure))
+    profiles = {"quick": contenders(40), "full": contenders(20)}
+    experiment = Experiment("tiny", "Train a little", {"nats": base.NATS}, profiles, measure)
+    monkeypatch.setitem(experiments.EXPERIMENTS, "tiny", experiment)
     monkeypatch.setenv("UNROLLED_PROFILE", "quick")
     monkeypatch.delenv("UNROLLED_DEVICE", raising=False)
     return ["tiny", "--folder", str(tmp_path / "runs")]
@@ -70,7 +67,7 @@ def breaking(error: BaseException, at: int):
 
 def test_a_model_continues_a_prompt(tiny, capsys):
     assert main(["run", *tiny, "--seeds", "2"]) == 0
-    assert {path.parent.name for path in experiments.models("tiny", tiny[2]).values()} == {"seed-0"}
+    assert {path.parent.name[:7] for path in experiments.models("tiny", tiny[2]).values()} == {"seed-0-"}
     capsys.readouterr()
 
     def sample(*told) -> str:
@@ -105,8 +102,9 @@ def test_what_a_sample_cannot_do_is_said(tiny, monkeypatch, capsys):
     assert "temperature is 0.0; it must be above 0" in told("--temperature", "0")
     gru = experiments.models("tiny", tiny[2])["gru"]
     gru.write_bytes(gru.read_bytes()[:100])
-    assert "gru.model holds no model that can be read" in told()
-    counted = Experiment("tiny", "Count", {"quick": {"a": 1}, "full": {"a": 2}}, lambda *_: {"n": 1})
+    assert "model.model holds no model that can be read" in told()
+    counting = {profile: {"count": {"a": 1}} for profile in settings.PROFILES}
+    counted = Experiment("tiny", "Count", {"n": Metric("", "a number")}, counting, lambda *_: {"n": 1})
     monkeypatch.setitem(experiments.EXPERIMENTS, "tiny", counted)
     assert main(["run", *tiny, "--seeds", "1"]) == 0
     assert "'tiny' has run, and saved no model" in told()
@@ -126,9 +124,9 @@ def test_out_of_memory_says_what_to_lower_and_leaves_the_checkpoint(tiny, monkey
         assert main(["run", *tiny, "--seeds", "1", "--profile", "full"]) == 1
     err = capsys.readouterr().err
     assert "unrolled: out of memory; " in err and err.endswith("; the last checkpoint stays as it was\n")
-    assert "lower symbols_per_update (now 64), seq_len (now 16), hidden_size (now 8)" in err
+    assert "lower batch (now 4) or seq_len (now 16) in the experiment's configuration" in err
     assert "take --profile quick" in err
-    (kept,) = Path(tiny[2]).glob("tiny-full-*/seed-0/window.pt")
+    (kept,) = Path(tiny[2]).glob("tiny-full/window/seed-0-*/model.pt")
     assert torch.load(kept, weights_only=True)["done"] == 10
     monkeypatch.setenv("UNROLLED_PROFILE", "quick")
     with monkeypatch.context() as broken:
@@ -161,7 +159,7 @@ def test_a_stopped_run_says_how_to_go_on_and_does(tiny, monkeypatch, capsys, num
     signal.signal(signal.SIGINT, before)
     again = f"run tiny --folder {tiny[2]} --seeds 1 --resume"
     assert capsys.readouterr().err.splitlines()[-1] == f"unrolled: stopped; go on with: python -m unrolled {again}"
-    (kept,) = Path(tiny[2]).glob("tiny-quick-*/seed-0/*.pt")
+    (kept,) = Path(tiny[2]).glob("tiny-quick/gru/seed-0-*/*.pt")
     assert torch.load(kept, weights_only=True)["done"] == 15
     assert main(again.split()) == 0
     assert results(capsys.readouterr().out) == whole
@@ -186,11 +184,13 @@ def test_fresh_begins_again_and_resume_never_begins(tiny, capsys):
     assert not runs.exists()
     for count, again in enumerate(("--fresh", "--fresh", "--fresh", "--resume")):
         assert main(["run", *tiny, "--seeds", "1", again]) == 0
-        (place,) = runs.glob("tiny-*")
+        (place,) = runs.glob("tiny-quick/gru/seed-0-*")
         assert (place / "count").exists() == (again == "--resume")
         (place / "count").write_text(str(count))
-    aside = {path.parent.name[len(place.name) :]: path.read_text() for path in runs.glob("aside/*/count")}
-    assert aside == {"-1": "0", "-2": "1"} and len(list(runs.glob("aside/*/seed-0/*.model"))) == 4
+    aside = {
+        path.parent.name[len(place.name) :]: path.read_text() for path in runs.glob("aside/tiny-quick/gru/*/count")
+    }
+    assert aside == {"-1": "0", "-2": "1"} and len(list(runs.glob("aside/**/*.model"))) == 4
 
 
 def test_two_runs_never_share_a_place(tiny, monkeypatch, capsys):
@@ -221,7 +221,8 @@ def test_two_runs_never_share_a_place(tiny, monkeypatch, capsys):
         (["run", "tiny", "--profile", "x"], r"invalid choice: 'x' \(choose from [^;]*\)\n"),
         (["run", "tiny", "--device", "tpu"], "argument --device: invalid choice: 'tpu'"),
         (["run", "tiny", "--resume", "--fresh"], "not allowed with"),
-        (["run", "tiny", "--seed", "3"], "unrecognized arguments: --seed"),  # not taken for --seeds
+        (["run", "tiny", "--seed", "3", "--seeds", "2"], "not allowed with"),
+        (["run", "tiny", "--recor"], "unrecognized arguments: --recor"),  # not taken for --record
         ([], "required: COMMAND"),
     ],
 )
@@ -260,13 +261,13 @@ def test_a_device_is_taken_where_it_is_asked_for(tiny, monkeypatch):
     assert settings.device() == torch.device("cuda")
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["sample"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["records"], ["sample"]])
 def test_help_has_examples_that_parse(capsys, command):
     with pytest.raises(SystemExit):
         main([*command, "--help"])
     _, taught = capsys.readouterr().out.split("examples:")
     examples = re.findall(r"-m unrolled (.*?)(?:  |\n|$)", taught)
-    assert len(examples) >= 3
+    assert len(examples) >= 2
     for example in examples:
         words = shlex.split(example)
         if "cuda" in words:  # where there is one
@@ -289,13 +290,23 @@ def test_words_are_written_as_words(tmp_path):
 
 def test_a_model_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
     def cut_off(_, file):
-        Path(file).write_bytes(b"half")
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.torch, "save", cut_off)
     with pytest.raises(OSError, match="No space left"):
         files.save_model(tmp_path / "a.model", LanguageModel(3, hidden_size=4), Vocabulary("abc"))
     assert not (tmp_path / "a.model").exists()
+
+
+def test_a_single_altered_weight_of_a_model_is_noticed(tmp_path):
+    model, path = LanguageModel(3, hidden_size=4), tmp_path / "a.model"
+    files.save_model(path, model, Vocabulary("abc"))
+    content = path.read_bytes()
+    place = content.index(model.output.weight.detach().numpy().tobytes())
+    path.write_bytes(content[:place] + bytes(8) + content[place + 8 :])
+    with pytest.raises(ValueError, match=r"a.model holds no model that can be read \(its part .* was altered\)"):
+        files.load_model(path)
 
 
 @pytest.mark.parametrize("kind", files.KINDS.values())
@@ -307,3 +318,17 @@ def test_every_kind_of_model_is_made_again(kind, tmp_path):
     again, symbols = files.load_model(tmp_path / "a.model")
     tokens = symbols.encode("abcab")[None]
     assert type(again) is kind and torch.equal(again(tokens)[0], model(tokens)[0])
+
+
+def test_a_wrong_name_suggests_the_right_one(tiny, capsys):
+    assert main(["run", "tin"]) == 2
+    assert "there is no experiment 'tin'; did you mean 'tiny'?" in capsys.readouterr().err
+    assert main(["run", *tiny, "--seeds", "0"]) == 2
+    assert "seeds is 0; it must be 1 or more" in capsys.readouterr().err
+    assert main(["run", *tiny, "--contender", "grue"]) == 2
+    assert "tiny has no contender 'grue'; it has gru, window" in capsys.readouterr().err
+
+
+def test_list_names_every_experiment(capsys):
+    assert main(["list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(experiments.EXPERIMENTS)

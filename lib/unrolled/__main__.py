@@ -1,4 +1,4 @@
-"""The command line: ``python -m unrolled list | run NAME | show NAME | sample NAME | corpora [NAME ...]``."""
+"""The command line: ``python -m unrolled list | run NAME | show NAME | records | sample NAME | corpora [NAME ...]``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from typing import NoReturn
 import numpy as np
 
 from unrolled import decoding, experiments, settings
-from unrolled.experiments import records
-from unrolled.models import files
-from unrolled.text import WordVocabulary, corpora, split_words
+from unrolled.models import load_model
+from unrolled.text import WordVocabulary, corpora, load_corpus, split_words
 from unrolled.training import distributed
 
 _MAIN = """\
@@ -23,6 +22,7 @@ examples:
   python -m unrolled list                             which experiments there are
   python -m unrolled show rnn-windows                 what the book's record of one says
   python -m unrolled run rnn-windows                  measure it again, on this machine
+  python -m unrolled records                          measure what the book's records lack
   python -m unrolled sample rnn-windows --prompt "The "      let its model write
   python -m unrolled corpora tiny-shakespeare         fetch a real corpus and verify it
 
@@ -32,11 +32,20 @@ asks for what cannot be, 130 after Ctrl-C and 143 after SIGTERM."""
 _RUN = """\
 examples:
   python -m unrolled run rnn-windows --seeds 1
+  python -m unrolled run gated-stories --contender gru --contender lstm --record
   python -m unrolled run rnn-windows --profile full --device cuda
   torchrun --nproc-per-node 2 -m unrolled run rnn-windows      two processes, or GPUs, share each batch
 
 Everything is kept in the folder on the way. After Ctrl-C, SIGTERM or a power cut the same command goes on where it was,
 and the result is the same to the last bit. --resume refuses to do anything else than that; --fresh begins again."""
+
+_RECORDS = """\
+examples:
+  python -m unrolled records                  all records
+  python -m unrolled records rnn-windows      this one
+
+Parts that were measured with another configuration count as lacking. Two parts are measured at a time, with one thread
+each, and each is kept as soon as it is there. After Ctrl-C the same command goes on where it was."""
 
 _SAMPLE = """\
 examples:
@@ -46,11 +55,14 @@ examples:
   python -m unrolled sample rnn-tiny-shakespeare --top-p 0.9 --seed 1 --length 1000"""
 
 
+LONGEST = 12  # numbers in a row that is printed
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that takes whole words only, and suggests one where a wrong word is near it."""
 
-    def __init__(self, **told):
-        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **told)
+    def __init__(self, **options):
+        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
@@ -68,28 +80,67 @@ def _run(arguments: argparse.Namespace) -> None:
     _set_profile(arguments)
     if arguments.device:
         os.environ["UNROLLED_DEVICE"] = arguments.device
+    if arguments.seeds is not None and arguments.seeds < 1:
+        raise ValueError(f"seeds is {arguments.seeds}; it must be 1 or more")
+    seeds = arguments.seed if arguments.seeds is None else range(arguments.seeds)
     with distributed.together(settings.device()):
         record = experiments.run(
-            arguments.name, arguments.seeds, arguments.folder, resume=arguments.resume, fresh=arguments.fresh
+            arguments.name,
+            seeds,
+            arguments.folder,
+            contenders=arguments.contender,
+            resume=arguments.resume,
+            fresh=arguments.fresh,
+            record=arguments.record,
         )
         if distributed.rank() == 0:
-            show(record)
-            if arguments.record:
-                print(f"kept in {records.save_record(record)}")
+            print_record(record)
 
 
 def _show(arguments: argparse.Namespace) -> None:
-    show(experiments.recorded(experiments.find(arguments.name).name))
+    experiment = experiments.find(arguments.name)
+    print(f"{experiment.title}\n")
+    width = max(map(len, experiment.metrics))
+    for name, metric in experiment.metrics.items():
+        unit = f" [{metric.unit}]" if metric.unit else ""
+        axes = f", by {' and '.join(metric.axes)}" if metric.axes else ""
+        print(f"{name:{width}}  {metric.about}{axes}{unit}")
+    print()
+    print_record(experiments.recorded(experiment.name))
 
 
-def show(record: records.Record) -> None:
-    """Print a record: each number's mean and spread over the seeds, then where it came from."""
-    for metric, value in record.metrics[0].items():
-        if isinstance(value, (int, float)):
-            values = record[metric]
-            spread = f" ± {np.std(values, ddof=1):.4f}" if len(values) > 1 else ""
-            print(f"{metric:>24}  {np.mean(values):.4f}{spread}")
+def print_record(record: experiments.Record) -> None:
+    """Print a record: each contender's numbers and short rows of them, averaged over the seeds; then the provenance.
+
+    A single number comes with its standard deviation over the seeds.
+    """
+    for label, contender in record.items():
+        print(label)
+        for metric, values in contender.items():
+            if not np.issubdtype(values.dtype, np.number) or values[0].size > LONGEST:
+                continue
+            spread = f" ± {np.std(values, ddof=1):.4f}" if values.shape[0] == values.size > 1 else ""
+            print(f"{metric:>24} ", *(f"{mean:.4f}" for mean in values.mean(axis=0).flat), end=f"{spread}\n")
     print(record.provenance())
+
+
+def _records(arguments: argparse.Namespace) -> None:
+    names = arguments.names or list(experiments.EXPERIMENTS)
+    lacking = [part for name in names for part in experiments.wanting(name)]
+    for part in lacking:
+        last = "never timed" if part.seconds is None else f"took {part.seconds / 60:.1f} min the last time"
+        print(f"{part.name}  {part.label}  seed {part.seed}  {last}")
+    minutes = sum(part.seconds or 0 for part in lacking) / 60
+    print(f"{len(lacking)} parts are lacking; those that were timed took {minutes:.0f} min in all", flush=True)
+    if arguments.list:
+        return
+    failed = 0
+    for parts, measured in experiments.complete(lacking, arguments.folder):
+        labels = ", ".join(part.label for part in parts)
+        print(f"{parts[0].name}  {labels}  seed {parts[0].seed}  {'measured' if measured else 'FAILED'}", flush=True)
+        failed += not measured
+    if failed:
+        raise RuntimeError(f"{failed} could not be measured; the lines above say which, and run NAME says why")
 
 
 def _sample(arguments: argparse.Namespace) -> None:
@@ -102,7 +153,7 @@ def _sample(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{arguments.name!r} has no model {name!r}; {hint}")
     if not arguments.model and len(models) > 1:
         print(f"unrolled: {name} writes; --model can be one of {', '.join(models)}", file=sys.stderr)
-    model, vocabulary = files.load_model(models[name])
+    model, vocabulary = load_model(models[name])
     words = isinstance(vocabulary, WordVocabulary)
     written = decoding.sample(
         model,
@@ -123,10 +174,11 @@ def _set_profile(arguments: argparse.Namespace) -> None:
 
 
 def _corpora(arguments: argparse.Namespace) -> None:
-    lines = [corpora.describe(name) for name in arguments.names]  # an unknown name is told before anything is fetched
-    for name, line in zip(arguments.names, lines, strict=True):
-        corpus = corpora.load_corpus(name)
-        print(f"{line}\n{'':12}{'characters':>12}{'words':>12}")
+    sources = {name: corpora.source(name) for name in arguments.names}  # an unknown name is refused before any download
+    for name, source in sources.items():
+        corpus = load_corpus(name)
+        print(f"{name}: {source.about}; {source.megabytes} MB, {source.licence}")
+        print(f"{'':12}{'characters':>12}{'words':>12}")
         for part in ("train", "validation", "test"):
             if text := getattr(corpus, part):
                 print(f"  {part:10}{len(text):12,}{len(text.split()):12,}")
@@ -137,7 +189,7 @@ def _corpora(arguments: argparse.Namespace) -> None:
         columns = "{:18}  {:>7}  {:24}  {:26}  {}".format
         print(columns("name", "size", "licence", "training, validation, test", "here"))
         for name, source in corpora.SOURCES.items():
-            print(columns(name, f"{source.bytes / 1e6:.1f} MB", source.licence, source.rule, corpora.state(name)))
+            print(columns(name, f"{source.megabytes} MB", source.licence, source.rule, corpora.state(name)))
         print(f"They are read from {corpora.folder()}; `python -m unrolled corpora NAME` fetches and verifies one.")
 
 
@@ -159,19 +211,33 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("name", metavar="NAME", help="as `list` prints it")
     _add_place(run)
-    run.add_argument("--seeds", type=int, default=3, help="how many seeds (default: %(default)s)")
+    run.add_argument("--contender", action="append", metavar="LABEL", help="measure this one only; may be repeated")
+    seeds = run.add_mutually_exclusive_group()
+    seeds.add_argument("--seeds", type=int, metavar="N", help="measure the seeds 0 to N - 1 (default: a record's)")
+    seeds.add_argument("--seed", type=int, action="append", metavar="S", help="measure this one; may be repeated")
     run.add_argument(
         "--device", choices=settings.devices(), help="default: cpu if quick, the fastest of this machine if full"
     )
     start = run.add_mutually_exclusive_group()
     start.add_argument("--resume", action="store_true", help="go on where it stopped, or fail: never begin")
     start.add_argument("--fresh", action="store_true", help="begin again; what is there moves to FOLDER/aside")
-    run.add_argument("--record", action="store_true", help="keep the result as the book's record of this experiment")
+    run.add_argument("--record", action="store_true", help="put each part into the book's record")
     run.set_defaults(do=_run)
 
     show = commands.add_parser("show", help="print the book's record of one")
     show.add_argument("name", metavar="NAME", help="as `list` prints it")
     show.set_defaults(do=_show)
+
+    lacking = commands.add_parser(
+        "records",
+        help="measure what the book's records lack",
+        description="Say what the book's records lack and what it took the last time, then measure it.",
+        epilog=_RECORDS,
+    )
+    lacking.add_argument("names", nargs="*", metavar="NAME", help="as `list` prints it (default: all)")
+    lacking.add_argument("--list", action="store_true", help="only say what is lacking")
+    lacking.add_argument("--folder", default="runs", help="where runs are kept (default: %(default)s)")
+    lacking.set_defaults(do=_records)
 
     sample = commands.add_parser(
         "sample",
@@ -181,7 +247,7 @@ def parser() -> argparse.ArgumentParser:
     )
     sample.add_argument("name", metavar="NAME", help="an experiment that trains language models, and has run")
     sample.add_argument("--prompt", default="\n", help="what it continues (default: a line break)")
-    sample.add_argument("--temperature", type=float, default=1.0, help="below 1 bolder, above 1 wilder (default: 1)")
+    sample.add_argument("--temperature", type=float, default=1.0, help="below 1 safer, above 1 bolder (default: 1)")
     sample.add_argument("--top-k", type=int, metavar="K", help="draw from the K most probable symbols only")
     sample.add_argument(
         "--top-p", type=float, metavar="P", help="draw from the fewest that have probability P together"
@@ -214,38 +280,43 @@ def _add_place(command: argparse.ArgumentParser) -> None:
 
 
 def _lacks_memory(error: Exception) -> bool:
-    """Whether there was not enough memory; PyTorch says so in several ways."""
-    told = str(error).lower()
-    return isinstance(error, MemoryError) or "out of memory" in told or "allocate memory" in told
+    """Return whether there was not enough memory; PyTorch says so in several ways."""
+    message = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in message or "allocate memory" in message
 
 
 def _lower(arguments: argparse.Namespace) -> str:
     """Return what would take less memory."""
-    config = experiments.find(arguments.name).configs[settings.profile()] if arguments.command == "run" else {}
-    sizes = ("symbols_per_update", "seq_len", "hidden_size")
-    lower = [f"{size} (now {config[size]})" for size in sizes if size in config]
-    advice = ["close other programs", *(["take --profile quick"] if settings.profile() == "full" else [])]
-    if lower:
-        advice.append(f"lower {', '.join(lower)} in the experiment's configuration")
-    stays = "; the last checkpoint stays as it was" if arguments.command == "run" else ""
+    advice, stays = ["close other programs"], ""
+    if arguments.command == "run":
+        stays = "; the last checkpoint stays as it was"
+        if settings.profile() == "full":
+            advice.append("take --profile quick")
+        configs = experiments.find(arguments.name).contenders[settings.profile()].values()
+        recipes = [config["recipe"] for config in configs if "recipe" in config]
+        if recipes:
+            largest = max(recipes, key=lambda recipe: recipe["batch"] * recipe["seq_len"])
+            sizes = " or ".join(f"{size} (now {largest[size]})" for size in ("batch", "seq_len"))
+            advice.append(f"lower {sizes} in the experiment's configuration")
     return f"out of memory; {', or '.join(advice)}{stays}"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line asks, and return the exit code; what went wrong is told in a line."""
+    """Do what the command line asks, and return the exit code; what went wrong is said in a line."""
     words = sys.argv[1:] if arguments is None else arguments
-    told = parser().parse_args(words)
+    parsed = parser().parse_args(words)
     try:
-        told.do(told)
+        parsed.do(parsed)
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        print(f"unrolled: {_lower(told) if _lacks_memory(error) else error}", file=sys.stderr)
+        print(f"unrolled: {_lower(parsed) if _lacks_memory(error) else error}", file=sys.stderr)
         return 2 if isinstance(error, ValueError) else 1
     except (KeyboardInterrupt, SystemExit) as stop:
         print("\nunrolled: stopped", end="", file=sys.stderr)
-        if told.command == "run":
+        if parsed.command in ("run", "records"):
             again = [word for word in words if word not in ("--fresh", "--resume")]
+            again += ["--resume"] if parsed.command == "run" else []
             start = "torchrun …" if distributed.launched() else "python"
-            print(f"; go on with: {start} -m unrolled {shlex.join(again)} --resume", end="", file=sys.stderr)
+            print(f"; go on with: {start} -m unrolled {shlex.join(again)}", end="", file=sys.stderr)
         print(file=sys.stderr)
         return stop.code if isinstance(stop, SystemExit) else 130
     return 0

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from unrolled.cells import CELLS, GRUCell, LSTMCell, RNNCell, detach, select, trace, unroll
+from unrolled.cells import CELLS, GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, TwinCell, detach, select, trace, unroll
 
 SIZES = st.integers(1, 7)
 MODULES = {  # ours, PyTorch's cell and network, and their keywords
@@ -21,9 +21,7 @@ KINDS = st.sampled_from(list(MODULES))
 EVERY = {
     "rnn": RNNCell(3, 4),
     "lstm": LSTMCell(3, 4),
-    "1997": LSTMCell(3, 4, forget_gate=False),
-    "peepholes": LSTMCell(3, 4, peepholes=True),
-    "1997 with peepholes": LSTMCell(3, 4, forget_gate=False, peepholes=True),
+    "lstm of 1997": OriginalLSTMCell(3, 4),
     "gru": GRUCell(3, 4),
     "gru, reset after": GRUCell(3, 4, reset="after"),
 }
@@ -172,38 +170,34 @@ def test_the_comparison_can_fail(kind, spoil):
     assert spoiled(kind, spoil) > 1e-3
 
 
-def lstm_by_number(cell: LSTMCell, inputs: torch.Tensor, h: torch.Tensor, c: torch.Tensor):
+def lstm_by_number(cell: LSTMCell | OriginalLSTMCell, inputs: torch.Tensor, h: torch.Tensor, c: torch.Tensor):
     """Return an LSTM's hidden and cell states, unit by unit, from its concatenated equations."""
     hidden, steps = cell.hidden_size, []
     h, c = h.clone(), c.clone()
 
-    def activation(name: str, row: int, b: int, joined: torch.Tensor, seen: torch.Tensor | None) -> torch.Tensor:
+    def activation(name: str, row: int, b: int, joined: torch.Tensor) -> torch.Tensor:
         W_xh, W_hh, b_h = cell.block(name)
-        a = torch.cat([W_hh, W_xh], dim=1)[row] @ joined[b] + b_h[row]
-        if cell.peepholes and seen is not None:
-            a = a + getattr(cell, f"p_{name}")[row] * seen
-        return a
+        return torch.cat([W_hh, W_xh], dim=1)[row] @ joined[b] + b_h[row]
 
     for x in inputs.unbind(1):
         joined = torch.cat([h, x], dim=1)
         new_h, new_c = torch.empty_like(h), torch.empty_like(c)
         for b in range(len(x)):
             for row in range(hidden):
-                f = 1 / (1 + torch.exp(-activation("f", row, b, joined, c[b, row]))) if cell.forget_gate else 1
-                i = 1 / (1 + torch.exp(-activation("i", row, b, joined, c[b, row])))
-                new_c[b, row] = f * c[b, row] + i * torch.tanh(activation("candidate", row, b, joined, None))
-                o = 1 / (1 + torch.exp(-activation("o", row, b, joined, new_c[b, row])))
+                f = 1 / (1 + torch.exp(-activation("f", row, b, joined))) if "f" in cell.blocks else 1
+                i = 1 / (1 + torch.exp(-activation("i", row, b, joined)))
+                new_c[b, row] = f * c[b, row] + i * torch.tanh(activation("candidate", row, b, joined))
+                o = 1 / (1 + torch.exp(-activation("o", row, b, joined)))
                 new_h[b, row] = o * torch.tanh(new_c[b, row])
         h, c = new_h, new_c
         steps.append((h, c))
     return torch.stack([h for h, _ in steps], dim=1), torch.stack([c for _, c in steps], dim=1)
 
 
-@pytest.mark.parametrize("peepholes", [False, True])
-@pytest.mark.parametrize("forget_gate", [False, True])
-def test_the_cells_of_1997_and_with_peepholes_equal_a_computation_unit_by_unit(forget_gate, peepholes):
+@pytest.mark.parametrize("kind", [LSTMCell, OriginalLSTMCell])
+def test_an_lstm_equals_a_computation_unit_by_unit(kind):
     torch.manual_seed(0)
-    cell = LSTMCell(3, 4, forget_gate=forget_gate, peepholes=peepholes).double()
+    cell = kind(3, 4).double()
     inputs = torch.randn(2, 5, 3, dtype=torch.float64)
     h, c = torch.randn(2, 2, 4, dtype=torch.float64)
     with torch.no_grad():
@@ -216,10 +210,8 @@ def test_the_cells_of_1997_and_with_peepholes_equal_a_computation_unit_by_unit(f
 
 
 def test_without_a_forget_gate_the_weights_do_not_exist_and_nothing_is_forgotten():
-    cell = LSTMCell(3, 4, forget_gate=False, peepholes=True)
-    assert cell.W_hh.shape == (12, 4) and {name for name, _ in cell.named_parameters()} == {
-        *("W_xh", "W_hh", "b_h", "p_i", "p_o")
-    }
+    cell = OriginalLSTMCell(3, 4)
+    assert cell.W_hh.shape == (12, 4) and not isinstance(cell, TwinCell)
     with torch.no_grad():
         cell.block("i").b_h.fill_(-1e9)  # nothing new comes in
     c = torch.randn(2, 4)
@@ -241,10 +233,11 @@ def test_a_trace_holds_the_states_of_unroll_and_satisfies_the_equations(name):
     assert torch.equal(values["h"], states) and torch.equal(values["h"][:, -1], parts(last)[0])
     assert all(value.shape == (2, 6, 4) for value in values.values())
     before = {key: torch.cat([torch.zeros(2, 1, 4), value[:, :-1]], dim=1) for key, value in values.items()}
-    if isinstance(cell, LSTMCell):
-        assert list(values) == [*(["f"] if cell.forget_gate else []), "i", "candidate", "c", "o", "h"]
+    if isinstance(cell, LSTMCell | OriginalLSTMCell):
+        forgets = isinstance(cell, LSTMCell)
+        assert list(values) == [*(["f"] if forgets else []), "i", "candidate", "c", "o", "h"]
         assert torch.equal(values["c"][:, -1], last[1])
-        kept = values["f"] * before["c"] if cell.forget_gate else before["c"]
+        kept = values["f"] * before["c"] if forgets else before["c"]
         assert torch.allclose(values["c"], kept + values["i"] * values["candidate"])
         assert torch.allclose(values["h"], values["o"] * values["c"].tanh())
     elif isinstance(cell, GRUCell):
@@ -299,7 +292,7 @@ def test_rows_of_a_nested_state_are_selected_reordered_and_repeated():
 @pytest.mark.parametrize("kind", CELLS)
 def test_a_state_of_the_wrong_shape_says_which_axis(kind, shape, says):
     cell, state = CELLS[kind](3, 4), torch.zeros(shape)
-    if kind == "lstm":
+    if kind.startswith("lstm"):
         state, says = (torch.zeros(2, 4), state), "c of the state has shape.*" + says
     with pytest.raises(ValueError, match=says):
         cell(torch.zeros(2, 3), state)
@@ -342,8 +335,6 @@ def test_a_state_on_another_device_says_so():
         (lambda: RNNCell(3, 4, nonlinearity="gelu"), "'gelu'; it can be one of tanh, relu"),
         (lambda: GRUCell(3, 4, reset="behind"), "reset is 'behind'; it can be 'before' or 'after'"),
         (lambda: GRUCell(3, 4).to_torch(), 'resets after the product; a cell with reset="before" has no twin'),
-        (lambda: LSTMCell(3, 4, peepholes=True).to_torch(), "no LSTM with peepholes or without a forget gate"),
-        (lambda: LSTMCell(3, 4, forget_gate=False).to_torch(), "no LSTM with peepholes or without a forget gate"),
         (lambda: RNNCell(3, 4, "sigmoid").to_torch(), "no RNN with nonlinearity='sigmoid', only with 'tanh'"),
         (lambda: LSTMCell.from_torch(nn.GRU(3, 4)), "made from torch.nn's LSTMCell or LSTM, not from GRU"),
         (lambda: GRUCell.from_torch(nn.GRU(3, 4, bidirectional=True)), "two directions or a projection"),

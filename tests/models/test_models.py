@@ -11,11 +11,11 @@ LAYERS = [1, 2, 3]
 
 def tensors(state) -> list[torch.Tensor]:
     """Return the tensors of a state, however it is nested."""
-    return [part for of_layer in state for part in tensors(of_layer)] if isinstance(state, tuple) else [state]
+    return [part for inner in state for part in tensors(inner)] if isinstance(state, tuple) else [state]
 
 
 def pair(kind: str, num_layers: int) -> tuple[LanguageModel, LanguageModel]:
-    """Return two models with the same weights, one over each core."""
+    """Return two models with the same weights, one over the cells and one over PyTorch's core."""
     options = {"reset": "after"} if kind == "gru" else {}
     sizes = {"embedding_size": 5, "hidden_size": 7, "num_layers": num_layers}
     theirs = LanguageModel(11, core=f"torch-{kind}", **sizes).double()
@@ -25,12 +25,12 @@ def pair(kind: str, num_layers: int) -> tuple[LanguageModel, LanguageModel]:
     if num_layers == 1:
         ours.core.cell = CELLS[kind].from_torch(theirs.core.rnn)
     else:
-        ours.core = Stack.from_torch(theirs.core.rnn)
+        ours.core = Stack(CELLS[kind].from_torch(theirs.core.rnn, layer) for layer in range(num_layers))
     return ours, theirs
 
 
 @pytest.mark.parametrize("num_layers", LAYERS)
-@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("kind", ["rnn", "lstm", "gru"])
 def test_both_cores_predict_the_same(kind, num_layers):
     tokens = torch.randint(11, (3, 9))
     ours, theirs = pair(kind, num_layers)
@@ -50,7 +50,7 @@ def test_reading_in_pieces_equals_reading_at_once(core, num_layers):
     first, state = model(tokens[:, :4])
     second, end = model(tokens[:, 4:], state)
     assert whole.shape == (3, 10, 11)
-    assert [part.shape for part in tensors(last)] == [(3, 7)] * num_layers * (2 if core.endswith("lstm") else 1)
+    assert [part.shape for part in tensors(last)] == [(3, 7)] * num_layers * (2 if "lstm" in core else 1)
     assert torch.allclose(torch.cat([first, second], dim=1), whole, atol=1e-6)
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(tensors(end), tensors(last), strict=True))
 
@@ -84,7 +84,7 @@ def test_the_initial_state_is_learned_only_if_asked(core, num_layers):
     for learned in (False, True):
         model = LanguageModel(11, core=core, num_layers=num_layers, hidden_size=7, learn_initial_state=learned)
         model(torch.randint(11, (2, 5)))[0].square().sum().backward()
-        for name in ("h_0", "c_0") if core.endswith("lstm") else ("h_0",):
+        for name in ("h_0", "c_0") if "lstm" in core else ("h_0",):
             gradient = getattr(model, name).grad
             assert (gradient is not None) == learned
             if learned:
@@ -109,7 +109,7 @@ def test_bad_input_is_named(core):
             model(torch.zeros(shape, dtype=torch.long))
     bad = torch.zeros(2, 8)
     with pytest.raises(ValueError, match=r"axis 1 \(hidden_size\) is 8 and should be 7"):
-        model(torch.zeros(2, 4, dtype=torch.long), (bad, bad) if core.endswith("lstm") else bad)
+        model(torch.zeros(2, 4, dtype=torch.long), (bad, bad) if "lstm" in core else bad)
     model = LanguageModel(11, hidden_size=7, core=core, num_layers=2)
     with pytest.raises(ValueError, match="the state is a Tensor; a tuple of 2 states is expected, one for each layer"):
         model(torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 7))
@@ -129,7 +129,7 @@ def test_no_layers_are_refused():
 
 
 def test_an_unknown_core_is_named():
-    with pytest.raises(ValueError, match="core is 'rmn'; it can be one of rnn, lstm, gru, torch-rnn, torch-lstm"):
+    with pytest.raises(ValueError, match="core is 'rmn'; it can be one of rnn, lstm, lstm-1997, gru, torch-rnn"):
         LanguageModel(11, core="rmn")
 
 

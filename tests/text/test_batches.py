@@ -139,7 +139,7 @@ def test_sentences_that_make_no_batch_are_named():
         Sentences([], 2, pad=PAD)
     with pytest.raises(ValueError, match="sentence 1 is empty; leave it out"):
         Sentences([good, good[:0]], 2, pad=PAD, start=START)
-    with pytest.raises(ValueError, match="sentence 1 is the one symbol 2, .* give a start"):
+    with pytest.raises(ValueError, match="sentence 1 is the single symbol 2, .* give a start"):
         Sentences([good, good[1:]], 2, pad=PAD)
     assert len(Sentences([good, good[1:]], 2, pad=PAD, start=START)) == 1
     for batch in (0, -1):

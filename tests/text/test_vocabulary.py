@@ -45,7 +45,7 @@ def test_empty_texts_and_wrong_numbers_are_refused():
     with pytest.raises(ValueError, match="the text is empty"):
         vocabulary.encode("")
     for wrong in (3, -1):
-        with pytest.raises(ValueError, match=f"{wrong} is no symbol's number; they run from 0 to 2"):
+        with pytest.raises(ValueError, match=f"{wrong} is not the number of a symbol; the numbers run from 0 to 2"):
             vocabulary.decode([0, wrong])
 
 
@@ -94,7 +94,7 @@ def test_words_that_make_no_vocabulary_are_refused():
     with pytest.raises(TypeError, match="split it first"):
         vocabulary.encode("the")
     for wrong in (3, -1):
-        with pytest.raises(ValueError, match=f"{wrong} is no symbol's number; they run from 0 to 2"):
+        with pytest.raises(ValueError, match=f"{wrong} is not the number of a symbol; the numbers run from 0 to 2"):
             vocabulary.decode([0, wrong])
 
 

@@ -26,7 +26,7 @@ def stop(folder: Path, number: int, moment: int, *options: str) -> int:
     process.send_signal(number)
     process.communicate()
     assert process.returncode == CODES[number]
-    checkpoint = killed.place(folder) / "lstm.pt"
+    checkpoint = killed.place(folder) / "model.pt"
     return torch.load(checkpoint, weights_only=True)["done"] if checkpoint.exists() else 0
 
 

@@ -1,9 +1,9 @@
-"""What every recurrent cell shares: its blocks of weights, the check of its state, and PyTorch's weights both ways."""
+"""What every recurrent cell shares: its blocks of weights, its step, and the check of its state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -14,54 +14,67 @@ State = torch.Tensor | tuple["State", ...]
 
 
 def detach(state: State) -> State:
-    """Return the same state, however it is nested, cut off from what it was computed from."""
+    """Return the same state, however deeply nested, cut off from the graph of what it was computed from.
+
+    Example:
+        >>> h = torch.ones(2, 4, requires_grad=True)
+        >>> detach((h, h))[0].requires_grad
+        False
+    """
     return tuple(map(detach, state)) if isinstance(state, tuple) else state.detach()
 
 
 def select(state: State, rows: list[int] | slice) -> State:
-    """Return the state, however it is nested, of some rows of the batch.
+    """Return the state of some rows of the batch.
 
     Args:
-        state: its parts are (batch, …); a part may also be an array, as the n-grams' states are.
-        rows: which rows, in their new order; one may come several times.
+        state: any nesting of parts, each (batch, …). A part may also be a NumPy array, as in the n-grams' states.
+        rows: which rows, in their new order; a row may be repeated.
+
+    Example:
+        >>> h, c = torch.zeros(3, 4), torch.ones(3, 4)
+        >>> [part.shape for part in select((h, c), [2, 0, 0, 0])]
+        [torch.Size([4, 4]), torch.Size([4, 4])]
     """
     return tuple(select(part, rows) for part in state) if isinstance(state, tuple) else state[rows]
 
 
 def check_state(state: State, inputs: torch.Tensor, hidden_size: int, names: Sequence[str] = ("h",)) -> None:
-    """Raise ValueError, saying what is wrong, unless the state fits.
+    """Raise ValueError unless the state fits the inputs and the hidden size.
 
     Args:
-        state: one tensor, (batch, hidden_size), where there is one name; else a tuple of them, one for each.
+        state: a tensor, (batch, hidden_size), where there is one name; otherwise a tuple with a tensor for each name.
         inputs: (batch, …).
-        hidden_size: what it should be.
-        names: of the tensors.
+        hidden_size: the size that the state should have.
+        names: the names of the tensors, for the message.
+
+    Raises:
+        ValueError: the form of the state, the shape of a tensor or its device does not fit; the message says which.
     """
     if len(names) == 1:
         _check_tensor("the state", state, inputs, hidden_size)
         return
     if not isinstance(state, tuple) or len(state) != len(names):
-        found = f"{type(state).__name__} of {len(state)}" if isinstance(state, (tuple, list)) else "tensor"
-        raise ValueError(f"the state is a {found}; a tuple ({', '.join(names)}) of {len(names)} tensors is expected")
+        given = f"{type(state).__name__} of {len(state)}" if isinstance(state, (tuple, list)) else "tensor"
+        raise ValueError(f"the state is a {given}; a tuple ({', '.join(names)}) of {len(names)} tensors is expected")
     for name, part in zip(names, state, strict=True):
         _check_tensor(f"{name} of the state", part, inputs, hidden_size)
 
 
-def _check_tensor(what: str, state: torch.Tensor, inputs: torch.Tensor, hidden_size: int) -> None:
+def _check_tensor(label: str, state: torch.Tensor, inputs: torch.Tensor, hidden_size: int) -> None:
     if not isinstance(state, torch.Tensor):
-        raise ValueError(f"{what} is a {type(state).__name__}; a tensor, (batch, hidden_size), is expected")
+        raise ValueError(f"{label} is a {type(state).__name__}; a tensor, (batch, hidden_size), is expected")
     if state.ndim != 2:
-        raise ValueError(f"{what} has shape {tuple(state.shape)}; two axes are expected: (batch, hidden_size)")
-    for axis, (name, found, right) in enumerate(
-        (("batch", state.shape[0], inputs.shape[0]), ("hidden_size", state.shape[1], hidden_size))
-    ):
-        if found != right:
+        raise ValueError(f"{label} has shape {tuple(state.shape)}; two axes are expected: (batch, hidden_size)")
+    for axis, (name, size) in enumerate((("batch", inputs.shape[0]), ("hidden_size", hidden_size))):
+        if state.shape[axis] != size:
             raise ValueError(
-                f"{what} has shape {tuple(state.shape)}: axis {axis} ({name}) is {found} and should be {right}"
+                f"{label} has shape {tuple(state.shape)}: axis {axis} ({name}) is {state.shape[axis]} "
+                f"and should be {size}"
             )
     if state.device != inputs.device:
         raise ValueError(
-            f"{what} is on {state.device} but the inputs are on {inputs.device}; "
+            f"{label} is on {state.device} but the inputs are on {inputs.device}; "
             f"move it with .to({str(inputs.device)!r})"
         )
 
@@ -81,30 +94,45 @@ class Block(NamedTuple):
 
 
 class Cell(nn.Module):
-    """A recurrent cell: one block of weights for each gate and candidate, and a step from state to state.
+    """A recurrent cell: a block of weights for each gate and candidate, and a step from state to state.
 
-    The blocks lie under each other, so that one product serves them all. A cell of a certain kind names its blocks and
-    the parts of its state, and gives the equations of a step.
+    The blocks are stacked, so that one product serves them all. A subclass names its blocks and the parts of its state,
+    and gives the equations of a step.
 
     Args:
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the state.
         blocks: the names of the blocks, from top to bottom.
-        vectors: the names of further weights, (hidden_size,) each.
+        vectors: the names of any further weights, (hidden_size,) each.
 
     Attributes:
         W_xh: input weights, (blocks · hidden_size, input_size).
         W_hh: recurrent weights, (blocks · hidden_size, hidden_size).
         b_h: bias, (blocks · hidden_size,).
+        state_names: the names of the parts of the state. With more than one, the state is a tuple.
 
     Raises:
         ValueError: a size below 1.
+
+    Example:
+        A cell whose state moves a tenth of the way to each projected input:
+
+        >>> from unrolled.cells import unroll
+        >>> class LeakyCell(Cell):
+        ...     def equations(self, projected, state):
+        ...         return {"h": state + 0.1 * (projected - state)}
+        >>> states, h = unroll(LeakyCell(3, 4, blocks=["h"]), torch.zeros(2, 5, 3))
+        >>> states.shape, h.shape
+        (torch.Size([2, 5, 4]), torch.Size([2, 4]))
     """
 
-    state_names: tuple[str, ...] = ("h",)  # more than one: the state is a tuple
-    torch_cell: type[nn.RNNCellBase]  # PyTorch's cell of this kind, its layer of such cells,
-    torch_layer: type[nn.RNNBase]
-    torch_blocks: dict[str, int]  # and its order of the blocks: 1, or −1 where PyTorch's weights have the other sign
+    state_names: tuple[str, ...] = ("h",)
+
+    def __init_subclass__(cls, **options):
+        """Take the parent's `fast`, which computes the parent's steps, from a subclass that has steps of its own."""
+        super().__init_subclass__(**options)
+        if "fast" not in vars(cls) and {"project", "equations", "step", "state_of"} & vars(cls).keys():
+            cls.fast = Cell.fast
 
     def __init__(self, input_size: int, hidden_size: int, blocks: Sequence[str], vectors: Sequence[str] = ()):
         super().__init__()
@@ -116,11 +144,11 @@ class Cell(nn.Module):
         self.b_h = nn.Parameter(torch.empty(len(blocks) * hidden_size))
         for name in vectors:
             self.register_parameter(name, nn.Parameter(torch.empty(hidden_size)))
-        for parameter in self.parameters():  # PyTorch's own choice for its recurrent layers
+        for parameter in self.parameters():  # as PyTorch initialises its recurrent layers
             nn.init.uniform_(parameter, -(hidden_size**-0.5), hidden_size**-0.5)
 
     def options(self) -> dict[str, Any]:
-        """Return the keywords that make another cell of this kind."""
+        """Return the keyword arguments of this cell, beside its sizes."""
         return {}
 
     def extra_repr(self) -> str:
@@ -135,54 +163,68 @@ class Cell(nn.Module):
         """
         if name not in self.blocks:
             raise ValueError(f"there is no block {name!r}; this cell has {', '.join(self.blocks)}")
-        at = self.blocks.index(name) * self.hidden_size
-        return Block(*(weights[at : at + self.hidden_size] for weights in (self.W_xh, self.W_hh, self.b_h)))
+        start = self.blocks.index(name) * self.hidden_size
+        return Block(*(weights[start : start + self.hidden_size] for weights in (self.W_xh, self.W_hh, self.b_h)))
 
     def initial_state(self, inputs: torch.Tensor) -> State:
-        """Return the state before the first step, zeros, for inputs (batch, …)."""
+        """Return the state before the first step, all zeros, for inputs (batch, …)."""
         return self.state_of({name: inputs.new_zeros(inputs.shape[0], self.hidden_size) for name in self.state_names})
 
     def state_of(self, values: dict[str, torch.Tensor]) -> State:
-        """Return, of named values, those that are the state."""
+        """Return the state, picked by name from the values of a step's equations."""
         parts = tuple(values[name] for name in self.state_names)
         return parts if len(parts) > 1 else parts[0]
 
     def check_state(self, state: State, inputs: torch.Tensor) -> None:
-        """Raise ValueError, saying what is wrong, unless the state fits this cell and inputs (batch, …)."""
+        """Raise ValueError, naming what does not fit, unless the state fits this cell and inputs (batch, …)."""
         check_state(state, inputs, self.hidden_size, self.state_names)
 
-    def project(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return W_xh x + b_h for inputs (…, input_size), shape (…, blocks · hidden_size): no state needed.
-
-        Raises:
-            ValueError: the last axis is not input_size long.
-        """
+    def check_inputs(self, inputs: torch.Tensor) -> None:
+        """Raise ValueError unless the last axis of the inputs is input_size long."""
         if inputs.shape[-1] != self.input_size:
             raise ValueError(
                 f"the inputs have shape {tuple(inputs.shape)}: the last axis is {inputs.shape[-1]} "
                 f"and should be input_size, {self.input_size}"
             )
+
+    def project(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return W_xh x + b_h, (…, blocks · hidden_size), for inputs (…, input_size): the part that needs no state.
+
+        Raises:
+            ValueError: the last axis is not input_size long.
+        """
+        self.check_inputs(inputs)
         return linear(inputs, self.W_xh, self.b_h)
 
     def equations(self, projected: torch.Tensor, state: State) -> dict[str, torch.Tensor]:
-        """Return what each equation of a step gives, by name and in their order, (batch, hidden_size) each.
+        """Return the value of each equation of a step, by name and in order, (batch, hidden_size) each.
 
         Args:
-            projected: what `project` made of x_t, (batch, blocks · hidden_size).
+            projected: x_t after `project`, (batch, blocks · hidden_size).
             state: the state before the step.
         """
         raise NotImplementedError
 
     def step(self, projected: torch.Tensor, state: State) -> State:
-        """Return the next state from the projected x_t, (batch, blocks · hidden_size), and the state before."""
+        """Return the state after a step; the arguments are those of `equations`."""
         return self.state_of(self.equations(projected, state))
 
-    def fast(self, inputs: torch.Tensor, state: State) -> tuple[torch.Tensor, State] | None:
-        """Return what `cells.unroll` returns, by way of `fused`; None where that has nothing for this cell."""
+    def fast(self, inputs: torch.Tensor, state: State, kernel: bool) -> tuple[torch.Tensor, State] | None:
+        """Return the states and the last state, as `cells.unroll` does, or None where nothing beats the plain steps.
+
+        Args:
+            inputs: (batch, time, input_size).
+            state: the state before the first step.
+            kernel: whether PyTorch's own kernel may be used. No gradient is recorded then.
+        """
         return None
 
     def forward(self, x: torch.Tensor, state: State | None = None) -> State:
-        """Return the next state from x_t, (batch, input_size), and the state before (zeros where None).
+        """Return the state after a step.
+
+        Args:
+            x: x_t, (batch, input_size).
+            state: the state before the step; the initial state where None.
 
         Raises:
             ValueError: an axis of x or of the state has the wrong length, or the devices differ.
@@ -192,80 +234,3 @@ class Cell(nn.Module):
             state = self.initial_state(x)
         self.check_state(state, x)
         return self.step(projected, state)
-
-    @classmethod
-    @torch.no_grad()
-    def from_torch(cls, module: nn.RNNCellBase | nn.RNNBase, layer: int = 0) -> Self:
-        """Return a cell with the weights of PyTorch's one, or of one layer of its network.
-
-        PyTorch's two biases are added up wherever they are only ever added.
-
-        Raises:
-            ValueError: a module of another kind, in two directions or with a projection; or a layer that it has not.
-        """
-        if not isinstance(module, (cls.torch_cell, cls.torch_layer)):
-            raise ValueError(
-                f"a {cls.__name__} is made from torch.nn's {cls.torch_cell.__name__} or {cls.torch_layer.__name__}, "
-                f"not from {type(module).__name__}"
-            )
-        if getattr(module, "bidirectional", False) or getattr(module, "proj_size", 0):
-            raise ValueError("the module has two directions or a projection; only one direction without is converted")
-        if not 0 <= layer < getattr(module, "num_layers", 1):
-            raise ValueError(f"layer is {layer}; the module has layers 0 to {getattr(module, 'num_layers', 1) - 1}")
-        suffix = f"_l{layer}" if isinstance(module, nn.RNNBase) else ""
-        weights = getattr(module, f"weight_ih{suffix}")
-        cell = cls(weights.shape[1], module.hidden_size, **cls.options_from_torch(module)).to(weights)
-        for name, sign, (W_ih, W_hh, b_ih, b_hh) in cell._torch_rows(module, suffix):
-            block, second = cell.block(name), cell.second_bias(name)
-            block.W_xh.copy_(sign * W_ih)
-            block.W_hh.copy_(sign * W_hh)
-            if second is None:
-                block.b_h.copy_(sign * (b_ih + b_hh))
-            else:
-                block.b_h.copy_(sign * b_ih)
-                second.copy_(sign * b_hh)
-        return cell
-
-    def to_torch(self) -> nn.RNNCellBase:
-        """Return PyTorch's cell with these weights; its second bias is zero wherever the two are only ever added.
-
-        Raises:
-            ValueError: PyTorch has no such cell.
-        """
-        module = self.torch_cell(self.input_size, self.hidden_size, **self.options_for_torch()).to(self.W_xh)
-        self.write_into(module)
-        return module
-
-    @torch.no_grad()
-    def write_into(self, module: nn.RNNCellBase | nn.RNNBase, suffix: str = "") -> None:
-        """Copy the weights into PyTorch's module, into those whose names end on the suffix."""
-        for name, sign, (W_ih, W_hh, b_ih, b_hh) in self._torch_rows(module, suffix):
-            block, second = self.block(name), self.second_bias(name)
-            W_ih.copy_(sign * block.W_xh)
-            W_hh.copy_(sign * block.W_hh)
-            b_ih.copy_(sign * block.b_h)
-            b_hh.copy_(torch.zeros_like(b_hh) if second is None else sign * second)
-
-    def _torch_rows(self, module, suffix: str) -> Iterator[tuple[str, int, list[torch.Tensor]]]:
-        """Yield each block's name, its sign at PyTorch, and PyTorch's two weights and two biases of it, as views."""
-        weights = [getattr(module, f"weight_{which}{suffix}") for which in ("ih", "hh")]
-        if module.bias:
-            weights += [getattr(module, f"bias_{which}{suffix}") for which in ("ih", "hh")]
-        else:
-            weights += [torch.zeros_like(weights[0][:, 0])] * 2
-        for place, (name, sign) in enumerate(self.torch_blocks.items()):
-            rows = slice(place * self.hidden_size, (place + 1) * self.hidden_size)
-            yield name, sign, [weight[rows] for weight in weights]
-
-    def second_bias(self, name: str) -> torch.Tensor | None:
-        """Return the bias of the block's recurrent product, (hidden_size,), where it is kept apart from b_h."""
-        return None
-
-    def options_for_torch(self) -> dict[str, Any]:
-        """Return the keywords of PyTorch's cell of this kind; raise ValueError where it has none."""
-        return {}
-
-    @classmethod
-    def options_from_torch(cls, module: nn.RNNCellBase | nn.RNNBase) -> dict[str, Any]:
-        """Return the keywords that make a cell that computes what PyTorch's does."""
-        return {}

@@ -1,4 +1,4 @@
-"""The gated cells, written from the book's equations in the order of the equations."""
+"""The LSTM as it is used today, and as it was in 1997."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from torch import nn
 
 from unrolled.cells import fused
 from unrolled.cells.base import Cell
+from unrolled.cells.twin import TwinCell
 
 
-class LSTMCell(Cell):
+class LSTMCell(TwinCell):
     """Carry the hidden state and the cell state one step forward (Hochreiter & Schmidhuber 1997; Gers et al. 2000).
 
         f = σ(W_f [h, x] + b_f)            (:eq:`eq-lstm-forget`)
@@ -21,88 +22,121 @@ class LSTMCell(Cell):
         o = σ(W_o [h, x] + b_o)            (:eq:`eq-lstm-output`)
         h_t = o ⊙ tanh(c_t)                (:eq:`eq-lstm-output`)
 
-    where h is h_{t−1} and x is x_t. This is the concatenated form. The code runs the fused one, which is the same in
-    fewer products: ``W_xh`` holds those columns of W_f, W_i, W_c and W_o that meet x, one block under the other, and
-    ``W_hh`` those that meet h, so that all four gates come out of W_xh x + W_hh h + b_h.
-
-    With peepholes the gates also see the cell state (Gers & Schmidhuber 2000): p_f ⊙ c_{t−1}, p_i ⊙ c_{t−1} and
-    p_o ⊙ c_t are added inside the three σ. Without forget gate f is 1, and the cell is that of 1997.
+    where h is h_{t−1} and x is x_t. The code computes the same in fewer products: ``W_xh`` stacks the columns of W_f,
+    W_i, W_c and W_o that multiply x, and ``W_hh`` those that multiply h, so that W_xh x + W_hh h + b_h serves all four.
 
     The state is the tuple (h, c), (batch, hidden_size) each.
 
     Args:
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the two states.
-        forget_bias: what b_f begins with, 1 so that the cell remembers at first (Gers et al. 2000). Without a forget
-            gate it means nothing.
-        forget_gate: False for the cell of 1997; then the blocks are those of i, c̃ and o.
-        peepholes: whether the gates see the cell state.
+        forget_bias: the initial value of b_f, 1 so that the cell remembers from the start (Gers et al. 2000).
 
     Attributes:
         W_xh: input weights, (4 · hidden_size, input_size): the blocks ``"f"``, ``"i"``, ``"candidate"`` and ``"o"``.
         W_hh: recurrent weights, (4 · hidden_size, hidden_size).
-        b_h: biases, (4 · hidden_size,). PyTorch keeps two that are only ever added; one is enough.
-        p_f, p_i, p_o: the peepholes' weights, (hidden_size,) each, where there are any.
+        b_h: biases, (4 · hidden_size,). PyTorch has two, which are only ever added; one is enough.
 
     Raises:
         ValueError: a size below 1.
+
+    Example:
+        >>> cell = LSTMCell(3, 4)
+        >>> h, c = cell(torch.zeros(2, 3))
+        >>> h.shape, c.shape
+        (torch.Size([2, 4]), torch.Size([2, 4]))
+        >>> cell.block("f").b_h.tolist()
+        [1.0, 1.0, 1.0, 1.0]
     """
 
     state_names = ("h", "c")
     torch_cell, torch_layer = nn.LSTMCell, nn.LSTM
     torch_blocks = {"i": 1, "f": 1, "candidate": 1, "o": 1}
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        *,
-        forget_bias: float = 1.0,
-        forget_gate: bool = True,
-        peepholes: bool = False,
-    ):
-        blocks = ("f", "i", "candidate", "o") if forget_gate else ("i", "candidate", "o")
-        super().__init__(
-            input_size, hidden_size, blocks, [f"p_{name}" for name in blocks if peepholes and name != "candidate"]
-        )
-        self.forget_bias, self.forget_gate, self.peepholes = forget_bias, forget_gate, peepholes
-        if forget_gate:
-            nn.init.constant_(self.block("f").b_h, forget_bias)
+    def __init__(self, input_size: int, hidden_size: int, *, forget_bias: float = 1.0):
+        super().__init__(input_size, hidden_size, ("f", "i", "candidate", "o"))
+        self.forget_bias = forget_bias
+        nn.init.constant_(self.block("f").b_h, forget_bias)
 
     def options(self) -> dict[str, Any]:
-        return {"forget_bias": self.forget_bias, "forget_gate": self.forget_gate, "peepholes": self.peepholes}
+        return {"forget_bias": self.forget_bias}
 
     def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return f (where there is one), i, candidate, c, o and h, (batch, hidden_size) each.
+        """Return f, i, candidate, c, o and h, (batch, hidden_size) each.
 
         Args:
-            projected: what `project` made of x_t, (batch, 4 · hidden_size), or 3 without forget gate.
+            projected: x_t after `project`, (batch, 4 · hidden_size).
             state: (h_{t−1}, c_{t−1}), (batch, hidden_size) each.
         """
         h, c = state
-        values = {}
-        *a_f, a_i, a_candidate, a_o = torch.addmm(projected, h, self.W_hh.T).chunk(len(self.blocks), dim=-1)
-        if self.forget_gate:
-            values["f"] = f = torch.sigmoid(a_f[0] + self.p_f * c if self.peepholes else a_f[0])
-        values["i"] = i = torch.sigmoid(a_i + self.p_i * c if self.peepholes else a_i)
-        values["candidate"] = candidate = torch.tanh(a_candidate)
-        values["c"] = c = (f * c if self.forget_gate else c) + i * candidate
-        values["o"] = o = torch.sigmoid(a_o + self.p_o * c if self.peepholes else a_o)
-        values["h"] = o * torch.tanh(c)
-        return values
+        a_f, a_i, a_candidate, a_o = torch.addmm(projected, h, self.W_hh.T).chunk(4, dim=-1)
+        f = torch.sigmoid(a_f)
+        i = torch.sigmoid(a_i)
+        candidate = torch.tanh(a_candidate)
+        c = f * c + i * candidate
+        o = torch.sigmoid(a_o)
+        h = o * torch.tanh(c)
+        return {"f": f, "i": i, "candidate": candidate, "c": c, "o": o, "h": h}
 
     def fast(
-        self, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]
-    ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]] | None:
-        """Return what `cells.unroll` returns, by way of `fused.LSTM`; None with peepholes or without a forget gate."""
-        if self.peepholes or not self.forget_gate:
-            return None
+        self, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor], kernel: bool
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
+        """Return what `cells.unroll` does, by PyTorch's kernel or by `fused.LSTM`."""
+        if kernel:
+            return self.by_kernel(torch.lstm, inputs, state)
         states, h, c = fused.LSTM.apply(self.project(inputs.transpose(0, 1)), self.W_hh, *state)
         return states.transpose(0, 1), (h, c)  # (time, batch, hidden) → (batch, time, hidden)
 
-    def options_for_torch(self) -> dict[str, Any]:
-        if self.peepholes or not self.forget_gate:
-            raise ValueError(
-                "torch.nn has no LSTM with peepholes or without a forget gate; this cell has no twin there"
-            )
-        return {}
+
+class OriginalLSTMCell(Cell):
+    """Carry the two states one step forward without a forget gate: the LSTM of Hochreiter & Schmidhuber 1997.
+
+        i = σ(W_i [h, x] + b_i)            (:eq:`eq-lstm-input`)
+        c̃ = tanh(W_c [h, x] + b_c)         (:eq:`eq-lstm-candidate`)
+        c_t = c_{t−1} + i ⊙ c̃              (:eq:`eq-lstm-cell` with f = 1)
+        o = σ(W_o [h, x] + b_o)            (:eq:`eq-lstm-output`)
+        h_t = o ⊙ tanh(c_t)                (:eq:`eq-lstm-output`)
+
+    The names and the state (h, c) are those of `LSTMCell`. The paper has 2 tanh(a/2) for the candidate's tanh(a) and
+    tanh(c_t/2) for tanh(c_t), and lets several memory cells share their gates.
+
+    Args:
+        input_size: d, the length of an input vector.
+        hidden_size: h, the length of the two states.
+
+    Attributes:
+        W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"i"``, ``"candidate"`` and ``"o"``.
+        W_hh: recurrent weights, (3 · hidden_size, hidden_size).
+        b_h: biases, (3 · hidden_size,).
+
+    Raises:
+        ValueError: a size below 1.
+
+    Example:
+        >>> cell = OriginalLSTMCell(3, 4)
+        >>> _ = nn.init.constant_(cell.block("i").b_h, -1e9)  # with the input gate shut, c never changes
+        >>> h, c = cell(torch.randn(1, 3), (torch.zeros(1, 4), torch.ones(1, 4)))
+        >>> c.tolist()
+        [[1.0, 1.0, 1.0, 1.0]]
+    """
+
+    state_names = ("h", "c")
+
+    def __init__(self, input_size: int, hidden_size: int):
+        super().__init__(input_size, hidden_size, ("i", "candidate", "o"))
+
+    def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Return i, candidate, c, o and h, (batch, hidden_size) each.
+
+        Args:
+            projected: x_t after `project`, (batch, 3 · hidden_size).
+            state: (h_{t−1}, c_{t−1}), (batch, hidden_size) each.
+        """
+        h, c = state
+        a_i, a_candidate, a_o = torch.addmm(projected, h, self.W_hh.T).chunk(3, dim=-1)
+        i = torch.sigmoid(a_i)
+        candidate = torch.tanh(a_candidate)
+        c = c + i * candidate
+        o = torch.sigmoid(a_o)
+        h = o * torch.tanh(c)
+        return {"i": i, "candidate": candidate, "c": c, "o": o, "h": h}

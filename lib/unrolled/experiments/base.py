@@ -1,73 +1,180 @@
-"""What an experiment is, and what all of them share: their texts, and one way to train."""
+"""What an experiment is, and what all of them share: configurations written out in full, texts, and one way to train.
+
+A configuration is a dictionary that JSON can hold. The functions `text`, `model`, `cell` and `recipe` write its parts
+with every argument in them, those left at their defaults too: where a default changes, the configuration changes, and
+what was measured before counts as stale.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
-import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+from filelock import FileLock
 
 from unrolled import settings
-from unrolled.models import NeuralModel, files
-from unrolled.text import Vocabulary, WordVocabulary, corpora, split_words, stories
+from unrolled.cells import CELLS
+from unrolled.experiments.records import Contender, digest
+from unrolled.models import KINDS, NeuralModel, save_model
+from unrolled.text import Vocabulary, WordVocabulary, load_corpus, split_words, stories
 from unrolled.training import History, Recipe, distributed, train
+
+Configuration = dict[str, Any]
+"""What one contender of an experiment is: anything that JSON can hold."""
+
+
+class Metric(NamedTuple):
+    """One thing that an experiment measures.
+
+    Attributes:
+        unit: "nats per character", for example; empty where it is a text or a yes or no.
+        about: what it is, in a line.
+        axes: the names of its axes, after that of the seeds; none for a single value.
+
+    Example:
+        >>> Metric("nats per character", "what it cost at each score", ("score",)).axes
+        ('score',)
+    """
+
+    unit: str
+    about: str
+    axes: tuple[str, ...] = ()
+
+
+def no_axes(config: Configuration) -> dict[str, Sequence]:
+    """Return nothing: no axis of this experiment has coordinates that its configuration decides."""
+    return {}
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment: what it is told in each profile, and the function that measures one seed.
+    """A question that takes an hour or a GPU, with all that is needed to measure the answer.
 
     Attributes:
         name: what ``python -m unrolled run`` calls it.
         title: what it measures, in a line.
-        configs: the configuration for each profile.
-        measure: maps (config, seed, folder for checkpoints) to metrics by name: numbers, lists or texts.
-        seeded: whether the result depends on the seed. Of counting and of batching it does not, and one run is enough.
+        metrics: what is measured of a contender, by name. A contender may lack some.
+        contenders: for each profile the contenders by label, each with its configuration.
+        measure: maps (configuration, seed, folder to work in) to the metrics of one contender: numbers, texts, or lists
+            of them. Where `together` is set, the configurations of all contenders, by label, to the metrics of each.
+        axes: maps a configuration to the coordinates along the metrics' axes, as far as it decides them.
+        seeds: how many seeds a complete record has. Of counting, nothing depends on the seed, and one is enough.
+        together: measure all contenders in one go, as timings must be that are compared with each other.
+
+    Example:
+        >>> heads = {"heads": Metric("throws", "how often it fell")}
+        >>> coin = Experiment("coin", "Toss a coin", heads, {"quick": {"fair": {"sides": 2}}}, lambda *_: {"heads": 1})
+        >>> coin.check(Contender("fair", {"sides": 2}, [{"tails": 1}], {}))
+        Traceback (most recent call last):
+        ValueError: coin measures no 'tails'; it declares heads
     """
 
     name: str
     title: str
-    configs: dict[str, dict]
-    measure: Callable[[dict, int, Path], dict]
-    seeded: bool = True
+    metrics: Mapping[str, Metric]
+    contenders: Mapping[str, Mapping[str, Configuration]]
+    measure: Callable[[Any, int, Path], dict]
+    axes: Callable[[Configuration], Mapping[str, Sequence]] = no_axes
+    seeds: int = 3
+    together: bool = False
+
+    def check(self, contender: Contender) -> None:
+        """Raise ValueError, naming the metric and its axis, where what was measured is not what is declared here."""
+        for name in contender:
+            if name not in self.metrics:
+                raise ValueError(f"{self.name} measures no {name!r}; it declares {', '.join(self.metrics)}")
+            values, axes = contender[name], ("seed", *self.metrics[name].axes)
+            if values.ndim < len(axes):
+                raise ValueError(f"{name} has shape {values.shape}; {len(axes)} axes are declared: {', '.join(axes)}")
+            for place, axis in enumerate(axes):
+                coordinates = contender.axes.get(axis)
+                if coordinates is not None and values.shape[place] != len(coordinates):
+                    raise ValueError(
+                        f"{name} has shape {values.shape}: axis {place} ({axis}) is {values.shape[place]} "
+                        f"and should be {len(coordinates)}"
+                    )
 
 
-def kept(file: Path, make: Callable[[], dict]) -> dict:
-    """Return what `make` returns; from the file, where it was kept there before.
+# Configurations
 
-    Where several processes work together, all of them make it, and the first one keeps it and tells the others.
+
+def text(corpus: str, characters: int | None = None, words: int | bool = False) -> Configuration:
+    """Return the configuration of a text.
+
+    Args:
+        corpus: ``"stories"``, or the name of a real corpus.
+        characters: how many characters of stories; of a real corpus everything is read.
+        words: how many words to know, in a text of words; True: all of them; False: it is a text of characters.
+    """
+    return {"corpus": corpus, "characters": characters, "words": words}
+
+
+def arguments(callable: Callable, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all keywords of a callable: those given, and the others at their defaults.
+
+    A class that hands keywords on, as ``**options``, has those of the class that it inherits from.
 
     Raises:
-        RuntimeError: what was kept is damaged.
+        ValueError: a keyword that it has not.
     """
-    if not distributed.first(file.exists):
-        made = make()
-        distributed.first(lambda: _keep(file, made))
-    try:
-        return json.loads(distributed.first(file.read_text))
-    except ValueError as error:
-        raise RuntimeError(f"{file} is damaged ({error}); delete it, and it is measured again") from error
+    known = dict(inspect.signature(callable).parameters)
+    if "options" in known:
+        known |= inspect.signature(callable.__base__).parameters
+        del known["options"]
+    defaults = {
+        name: parameter.default for name, parameter in known.items() if parameter.default is not parameter.empty
+    }
+    if unknown := [name for name in given if name not in known]:
+        raise ValueError(f"{callable.__name__} has no argument {unknown[0]!r}; it has {', '.join(known)}")
+    return defaults | dict(given)
 
 
-def _keep(file: Path, made: dict) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(made))
-    os.replace(part, file)
+def cell(kind: str, **options) -> Configuration:
+    """Return the configuration of a recurrent cell: its kind, one of `cells.CELLS`, and all its options."""
+    return {"kind": kind, "options": arguments(CELLS[kind], options)}
 
 
-def texts(config: dict, seed: int = 0) -> tuple[str, str]:
-    """Return the training and the validation text that a configuration names; the seed is that of the stories."""
-    if config["corpus"] == "stories":
-        parts = stories.corpus(config["characters"], seed=seed).split(0.9)
-        return parts[0].text, parts[1].text
-    corpus = corpora.load_corpus(config["corpus"])
-    return corpus.train, corpus.validation
+def model(kind: str, **options) -> Configuration:
+    """Return the configuration of a language model: its kind, one of `models.KINDS`, and all its options."""
+    options = arguments(KINDS[kind], options)
+    if "core" in options and not options["core"].startswith("torch-"):
+        options["cell_options"] = arguments(CELLS[options["core"]], options["cell_options"] or {})
+    return {"kind": kind, "options": options}
+
+
+def recipe(**fields) -> Configuration:
+    """Return the configuration of a recipe, all its fields; an infinite ``clip`` is None there, which JSON can hold.
+
+    Args:
+        **fields: those of `Recipe`. In place of ``batch`` there may be ``symbols_per_update``: as many streams as make
+            up so many symbols.
+    """
+    if "symbols_per_update" in fields:
+        fields["batch"] = fields.pop("symbols_per_update") // fields["seq_len"]
+    fields["clip"] = math.inf if fields.get("clip", 1.0) is None else fields.get("clip", 1.0)
+    written = asdict(Recipe(**fields))
+    return written | {"clip": None if math.isinf(written["clip"]) else written["clip"]}
+
+
+def recipe_of(config: Configuration) -> Recipe:
+    """Return the recipe that a configuration has under ``recipe``."""
+    fields = config["recipe"]
+    return Recipe(**fields | {"clip": math.inf if fields["clip"] is None else fields["clip"]})
+
+
+def model_of(config: Configuration, vocab_size: int) -> NeuralModel:
+    """Return the untrained model that a configuration has under ``model``."""
+    return KINDS[config["model"]["kind"]](vocab_size, **config["model"]["options"])
+
+
+# Texts
 
 
 class Encoded(NamedTuple):
@@ -78,91 +185,125 @@ class Encoded(NamedTuple):
     held_out: torch.Tensor
 
 
-def encoded(config: dict, seed: int = 0) -> Encoded:
-    """Return the text that a configuration names, in characters, or in words where it says how many ``words`` to know.
+def texts(config: Configuration, seed: int = 0) -> tuple[str, str]:
+    """Return the training and the held-out text that a configuration has under ``text``; the seed is the stories'."""
+    return _texts(config["text"]["corpus"], config["text"]["characters"], seed)
 
-    A character of the held-out text has a number in any case; the words are the most frequent ones of the training text
-    (None: all of them), and the text is one that is already tokenised.
+
+@lru_cache(maxsize=1)  # one contender after the other reads the same
+def _texts(corpus: str, characters: int | None, seed: int) -> tuple[str, str]:
+    if corpus == "stories":
+        training, held_out = stories.corpus(characters, seed=seed).split(0.9)
+        return training.text, held_out.text
+    loaded = load_corpus(corpus)
+    return loaded.train, loaded.validation
+
+
+def encoded(config: Configuration, seed: int = 0) -> Encoded:
+    """Return the text that a configuration has under ``text``, in numbers.
+
+    A character of the held-out text has a number in any case; the words are the most frequent ones of the training
+    text, which is one that is already tokenised.
     """
-    training, validation = texts(config, seed)
-    if "words" not in config:
-        vocabulary = Vocabulary(training + validation)
-        return Encoded(vocabulary, vocabulary.encode(training), vocabulary.encode(validation))
+    training, held_out = texts(config, seed)
+    size = config["text"]["words"]
+    if size is False:
+        vocabulary = Vocabulary(training + held_out)
+        return Encoded(vocabulary, vocabulary.encode(training), vocabulary.encode(held_out))
     words = split_words(training)
-    vocabulary = WordVocabulary(words, config["words"])
-    return Encoded(vocabulary, vocabulary.encode(words), vocabulary.encode(split_words(validation)))
+    vocabulary = WordVocabulary(words, None if size is True else size)
+    return Encoded(vocabulary, vocabulary.encode(words), vocabulary.encode(split_words(held_out)))
 
 
-CHOSEN = ("clip", "optimizer", "schedule", "patience")  # of a recipe, where a configuration does not leave them alone
+def data_hash(config: Configuration) -> str:
+    """Return the digest of the text that a configuration has under ``text``; nothing where it has none."""
+    return digest("".join(texts(config))) if "text" in config else ""
 
 
-def recipe_of(config: dict) -> Recipe:
-    """Return the recipe that a configuration spells out: as many streams as make up its symbols an update.
+# Training
 
-    What it does not mention is as in every `Recipe`. A ``clip`` of None is infinite: the gradient is never scaled down.
-    """
-    chosen = {name: config[name] for name in CHOSEN if name in config}
-    if chosen.get("clip", 1.0) is None:
-        chosen["clip"] = math.inf
-    return Recipe(
-        updates=config["updates"],
-        batch=config["symbols_per_update"] // config["seq_len"],
-        seq_len=config["seq_len"],
-        learning_rate=config["learning_rate"],
-        carry=config["carry"],
-        **chosen,
-    )
+
+class Trained(NamedTuple):
+    """A trained model, the text that it was trained on, what happened, and the file of its checkpoint."""
+
+    model: NeuralModel
+    text: Encoded
+    history: History
+    checkpoint: Path
 
 
 def fit(
-    make: Callable[[int], NeuralModel], text: Encoded, config: dict, seed: int, checkpoint: Path
-) -> tuple[NeuralModel, History]:
-    """Train a model as the configuration says, from a checkpoint where there is one.
+    config: Configuration,
+    seed: int,
+    folder: Path,
+    *,
+    text: Encoded | None = None,
+    begin: Callable[[int], NeuralModel] | None = None,
+    name: str = "model",
+) -> Trained:
+    """Train the model of a configuration on its text by its recipe, from a checkpoint where there is one.
 
-    The model is scored ten times on the way, or as often as the ``validations`` of the configuration say. When it is
-    trained, it is saved beside the checkpoint, in a file that ends in ``.model``.
+    It is scored ten times on the way, or as often as the ``validations`` of the configuration say. When it is trained,
+    it is saved in the folder, in a file that ends in ``.model``.
 
     Args:
-        make: maps the number of symbols to the untrained model.
-        text: what to train on, and what to score the model on.
-        config: the recipe.
+        config: with ``model``, ``recipe`` and ``text``.
         seed: of the first weights.
-        checkpoint: the file to keep the run in.
-
-    Returns:
-        The model, and what happened.
+        folder: where to keep the run.
+        text: what to train on and to score, where it is not the configuration's.
+        begin: maps the number of symbols to the untrained model, where it is not the configuration's.
+        name: of the files, where several models are trained in one folder.
     """
-    torch.manual_seed(seed)
-    model = make(len(text.vocabulary)).to(settings.device())
-    history = train(
-        model,
-        text.training,
-        recipe_of(config),
-        validation=text.held_out,
-        validate_every=max(1, config["updates"] // config.get("validations", 10)),
-        checkpoint=checkpoint,
-        label=checkpoint.stem,
-    )
-    distributed.first(lambda: files.save_model(checkpoint.with_suffix(".model"), model, text.vocabulary))
-    return model, history
+    text = encoded(config) if text is None else text
+    recipe, checkpoint, lock = recipe_of(config), folder / f"{name}.pt", FileLock(folder / f".{name}.lock")
+    distributed.first(lambda: folder.mkdir(parents=True, exist_ok=True) or lock.acquire())  # others wait for its end
+    try:
+        torch.manual_seed(seed)
+        model = (begin or partial(model_of, config))(len(text.vocabulary)).to(settings.device())
+        history = train(
+            model,
+            text.training,
+            recipe,
+            validation=text.held_out,
+            validate_every=max(1, recipe.updates // config.get("validations", 10)),
+            checkpoint=checkpoint,
+            label=f"{folder.parent.name} {name}",
+        )
+        distributed.first(lambda: save_model(folder / f"{name}.model", model, text.vocabulary))
+    finally:
+        lock.release()
+    return Trained(model, text, history, checkpoint)
 
 
-def trained(
-    make: Callable[[int], NeuralModel], config: dict, seed: int, checkpoint: Path
-) -> tuple[NeuralModel, torch.Tensor, History]:
-    """Train a model on the text that the configuration names; return it, the held-out numbers, and what happened.
+def shared_folder(folder: Path, config: Configuration, seed: int) -> Path:
+    """Return where the contenders of an experiment keep a training that several of them begin with.
 
-    The arguments are those of `fit`.
+    Args:
+        folder: that of one of them, as `Experiment.measure` is given it.
+        config: of the training.
+        seed: of its first weights.
     """
-    text = encoded(config)
-    model, history = fit(make, text, config, seed, checkpoint)
-    return model, text.held_out, history
+    return folder.parent.parent / f"shared-{seed}-{digest(config)}"
 
 
-def training_seconds(config: dict, checkpoint: Path) -> float:
+def training_seconds(config: Configuration, checkpoint: Path) -> float:
     """Return how long the updates of a training took, all that its log tells of, in however many runs."""
-    symbols, before, seconds = recipe_of(config).batch * config["seq_len"], 0, 0.0
+    recipe, before, seconds = recipe_of(config), 0, 0.0
     for line in map(json.loads, distributed.first(Path(f"{checkpoint}.jsonl").read_text).splitlines()):
-        seconds += (line["update"] - before) * symbols / line["tokens_per_second"]
+        seconds += (line["update"] - before) * recipe.batch * recipe.seq_len / line["tokens_per_second"]
         before = line["update"]
     return seconds
+
+
+def parameters(model: torch.nn.Module) -> int:
+    """Return the number of weights that are trained."""
+    return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+
+
+# What several experiments measure
+
+NATS = Metric("nats per character", "what a character of the held-out text costs")
+UPDATES = Metric("updates", "those after which the held-out text was scored", ("score",))
+CURVE = Metric("nats per character", "what it cost then", ("score",))
+PARAMETERS = Metric("weights", "those that are trained")
+SAMPLE = Metric("", "what the model writes")

@@ -1,4 +1,4 @@
-"""The experiments of chapter 4 that watch the gradient of a language model, before, during and after training."""
+"""What becomes of the gradient of a vanilla language model: before, during and after training (chapter 4)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,35 @@ from torch.nn.functional import cross_entropy
 
 from unrolled import cells, settings
 from unrolled.cells import initialise
-from unrolled.experiments.base import Experiment, kept, recipe_of, texts
+from unrolled.experiments.base import (
+    NATS,
+    Configuration,
+    Experiment,
+    Metric,
+    encoded,
+    model,
+    model_of,
+    recipe,
+    recipe_of,
+    text,
+)
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
-from unrolled.text import Vocabulary
 from unrolled.training import train
 
+WHEN = ("before", "after")  # training
 
-def model_of(vocab_size: int, hidden_size: int, remedy: dict) -> LanguageModel:
-    """Return an untrained language model whose cell has the remedy's ``nonlinearity`` and ``initialisation``.
+
+def begin(config: Configuration, vocab_size: int) -> LanguageModel:
+    """Return the untrained model of a configuration, its cell drawn last and with the ``initialisation`` named there.
 
     Where the initialisation is None, the recurrent weights begin as PyTorch's do.
     """
-    model = LanguageModel(vocab_size, hidden_size=hidden_size)
-    model.core.cell = cells.RNNCell(model.embedding.embedding_dim, hidden_size, remedy["nonlinearity"])
-    if remedy["initialisation"] is not None:
-        initialise(model.core.cell, remedy["initialisation"])
+    model = model_of(config, vocab_size)
+    cell = model.core.cell
+    model.core.cell = cells.RNNCell(cell.input_size, cell.hidden_size, **cell.options())
+    if config["initialisation"] is not None:
+        initialise(model.core.cell, config["initialisation"])
     return model
 
 
@@ -39,9 +52,7 @@ def probe(model: LanguageModel, tokens: torch.Tensor) -> dict:
     """Measure what happens to the last prediction's gradient on its way back through tokens (batch, time + 1).
 
     Returns:
-        ``lag``, the median over the sequences of ‖∂L_T/∂h_t‖ as a share of ‖∂L_T/∂h_T‖, for T − t = 0 … time;
-        ``lyapunov``, the mean exponent of the sequences, nats a step; ``slope``, the mean of φ′; and ``log-slope``, the
-        mean of ln φ′, with slopes below 1e-12 counted as that.
+        ``lag``, ``lyapunov``, ``slope`` and ``log_slope`` as `LAG` declares them, each for one moment of the training.
     """
     cell = model.core.cell
     with torch.no_grad():
@@ -52,25 +63,8 @@ def probe(model: LanguageModel, tokens: torch.Tensor) -> dict:
         "lag": (norms / norms[:, :1]).median(dim=0).values.tolist(),
         "lyapunov": gradients.lyapunov(cell, inputs).clamp(min=-1e3).mean().item(),
         "slope": slopes.mean().item(),
-        "log-slope": slopes.clamp(min=1e-12).log().mean().item(),
+        "log_slope": slopes.clamp(min=1e-12).log().mean().item(),
     }
-
-
-def _train(config: dict, remedy: dict, seed: int, watch: Callable[[LanguageModel, int, torch.Tensor], None]) -> float:
-    """Train one model; call ``watch(model, updates done, held-out numbers)`` before the first update and after each.
-
-    Returns:
-        Nats per character on the held-out text.
-    """
-    training, validation = texts(config)
-    vocabulary = Vocabulary(training + validation)
-    held_out = vocabulary.encode(validation).to(settings.device())
-    torch.manual_seed(seed)
-    model = model_of(len(vocabulary), config["hidden_size"], remedy).to(settings.device())
-    watch(model, 0, held_out)
-    tokens, recipe = vocabulary.encode(training), recipe_of(config | {"learning_rate": remedy["learning_rate"]})
-    train(model, tokens, recipe, watch=lambda done: watch(model, done, held_out), progress=False)
-    return evaluate(model, held_out).nats_per_symbol
 
 
 def windows_of(tokens: torch.Tensor, sequences: int, steps: int) -> torch.Tensor:
@@ -79,115 +73,164 @@ def windows_of(tokens: torch.Tensor, sequences: int, steps: int) -> torch.Tensor
     return tokens[starts[:, None].to(tokens.device) + torch.arange(steps + 1, device=tokens.device)]
 
 
-def measure_lag(config: dict, seed: int, folder: Path) -> dict:
-    """Train with each remedy; measure the gradient at the start and at the end, and the singular values on the way."""
+def train_watched(config: Configuration, seed: int, watch: Callable[[LanguageModel, int, torch.Tensor], None]) -> float:
+    """Train one model; call ``watch(model, updates done, held-out numbers)`` before the first update and after each.
 
-    def one(remedy: dict) -> dict:
-        found = {"singular": []}
-
-        def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
-            if done in config["watched"]:
-                singular, _ = gradients.spectra(model.core.cell.W_hh.double())
-                found["singular"].append([singular[0].item(), singular.median().item(), singular[-1].item()])
-            if done in (0, config["updates"]):
-                when = "after" if done else "before"
-                measured = probe(model, windows_of(held_out, config["sequences"], config["steps"]))
-                found.update({f"{when}-{what}": value for what, value in measured.items()})
-
-        return found | {"nats": _train(config, remedy, seed, watch)}
-
-    metrics = {"watched": config["watched"], "lags": list(range(config["steps"] + 1))}
-    for label, remedy in config["remedies"].items():
-        found = kept(folder / f"{label}.json", lambda remedy=remedy: one(remedy))
-        metrics |= {f"{label}-{what}": value for what, value in found.items()}
-    return metrics
-
-
-def measure_histogram(config: dict, seed: int, folder: Path) -> dict:
-    """Train with windows of several lengths T; halfway, take the last prediction's gradient by the recurrent weights.
-
-    For each T: ``counts``, how many of its entries lie in each of the bins between ``edges`` (the outermost ones take
-    the rest), taken through a window of T steps that begins with an empty state, as in training; ``spread``, their
-    standard deviation; ``loss``, the mean loss there. And ``by-steps``, the spread when the states are those of the
-    longest window for all, but the gradient is followed through the last 1, 2, 4 … of its steps only.
+    Returns:
+        Nats per character on the held-out text.
     """
-    edges = np.linspace(-config["reach"], config["reach"], config["bins"] + 1)
-    steps = [2**power for power in range(max(config["seq_lens"]).bit_length())]
-
-    def one(seq_len: int) -> dict:
-        found = {}
-
-        def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
-            if done != config["updates"] // 2:
-                return
-            cell, tokens = model.core.cell, windows_of(held_out, config["sequences"], steps[-1])
-            inputs, loss = model.embedding(tokens[:, :-1]).detach(), last_loss(model, tokens[:, -1])
-            entries = gradients.recurrent_gradient(cell, inputs[:, -seq_len:], loss)
-            found["counts"] = np.histogram(np.clip(entries, edges[0], edges[-1]), edges)[0].tolist()
-            found["spread"] = float(entries.std())
-            with torch.no_grad():
-                states, last = cells.unroll(cell, inputs[:, -seq_len:])
-                found["loss"] = loss(last).mean().item()
-                states, _ = cells.unroll(cell, inputs)  # (batch, time, hidden)
-                before = torch.cat([torch.zeros_like(states[:, :1]), states[:, :-1]], dim=1)
-            found["by-steps"] = [
-                float(gradients.recurrent_gradient(cell, inputs[:, -m:], loss, before[:, -m]).std()) for m in steps
-            ]
-
-        nats = _train(config | {"seq_len": seq_len}, config, seed, watch)
-        return found | {"nats": nats}
-
-    metrics = {"edges": edges.tolist(), "steps": steps}
-    for seq_len in config["seq_lens"]:
-        found = kept(folder / f"{seq_len}.json", lambda seq_len=seq_len: one(seq_len))
-        metrics |= {f"{seq_len}-{what}": value for what, value in found.items()}
-    return metrics
+    read = encoded(config)
+    held_out = read.held_out.to(settings.device())
+    torch.manual_seed(seed)
+    model = begin(config, len(read.vocabulary)).to(settings.device())
+    watch(model, 0, held_out)
+    train(model, read.training, recipe_of(config), watch=lambda done: watch(model, done, held_out), progress=False)
+    return evaluate(model, held_out).nats_per_symbol
 
 
-_TANH = {"nonlinearity": "tanh", "initialisation": None, "learning_rate": 1e-2}
-_TEXT = {"symbols_per_update": 2048, "updates": 2000, "hidden_size": 128}
-_LAG = _TEXT | {
-    "corpus": "stories",
-    "characters": 2_000_000,
-    "seq_len": 64,
-    "carry": True,
-    "sequences": 64,
-    "steps": 128,
-    "watched": [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000],
-    "remedies": {
-        "tanh": _TANH,
-        "sigmoid": _TANH | {"nonlinearity": "sigmoid"},
-        "irnn": {"nonlinearity": "relu", "initialisation": "identity", "learning_rate": 1e-3},
-        "orthogonal": _TANH | {"initialisation": "orthogonal"},
-    },
+def measure_lag(config: Configuration, seed: int, folder: Path) -> dict:
+    """Train; measure the gradient at the start and at the end, and the singular values on the way."""
+    singular, probes = [], []
+
+    def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
+        if done in config["watched"]:
+            values, _ = gradients.spectra(model.core.cell.W_hh.double())
+            singular.append([values[0].item(), values.median().item(), values[-1].item()])
+        if done in (0, config["recipe"]["updates"]):
+            probes.append(probe(model, windows_of(held_out, config["sequences"], config["steps"])))
+
+    nats = train_watched(config, seed, watch)
+    return {"nats": nats, "singular": singular} | {name: [each[name] for each in probes] for name in probes[0]}
+
+
+LAG = {
+    "nats": NATS,
+    "singular": Metric("", "the largest, the median and the smallest singular value of W_hh", ("watched", "value")),
+    "lag": Metric(
+        "", "median over the sequences of ‖∂L_T/∂h_t‖ as a share of ‖∂L_T/∂h_T‖, by the lag T − t", ("when", "lag")
+    ),
+    "lyapunov": Metric("nats a step", "the largest Lyapunov exponent, on average over the sequences", ("when",)),
+    "slope": Metric("", "the mean of φ′", ("when",)),
+    "log_slope": Metric("nats", "the mean of ln φ′, with slopes below 1e-12 counted as that", ("when",)),
 }
-_HISTOGRAM = (
-    _TEXT
-    | _TANH
-    | {
-        "corpus": "tinystories-sample",
-        "seq_lens": [16, 32, 64],
-        "carry": False,
-        "sequences": 64,
-        "reach": 0.03,
-        "bins": 120,
+
+
+def lag_axes(config: Configuration) -> dict:
+    """Return the coordinates of the axes of `LAG`."""
+    return {
+        "watched": config["watched"],
+        "value": ("largest", "median", "smallest"),
+        "when": WHEN,
+        "lag": range(config["steps"] + 1),
     }
-)
+
+
+def measure_histogram(config: Configuration, seed: int, folder: Path) -> dict:
+    """Train with windows of T steps; halfway, take the last prediction's gradient with respect to W_hh."""
+    axes, seq_len, seen = histogram_axes(config), config["recipe"]["seq_len"], {}
+    edges, steps = np.array([-config["reach"], *axes["bin"]]), axes["steps"]
+
+    def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
+        if done != config["recipe"]["updates"] // 2:
+            return
+        cell, tokens = model.core.cell, windows_of(held_out, config["sequences"], steps[-1])
+        inputs, loss = model.embedding(tokens[:, :-1]).detach(), last_loss(model, tokens[:, -1])
+        entries = gradients.recurrent_gradient(cell, inputs[:, -seq_len:], loss)
+        seen["counts"] = np.histogram(np.clip(entries, edges[0], edges[-1]), edges)[0].tolist()
+        seen["spread"] = float(entries.std())
+        with torch.no_grad():
+            _, last = cells.unroll(cell, inputs[:, -seq_len:])
+            seen["loss"] = loss(last).mean().item()
+            states, _ = cells.unroll(cell, inputs)  # (batch, time, hidden)
+            before = torch.cat([torch.zeros_like(states[:, :1]), states[:, :-1]], dim=1)
+        seen["by_steps"] = [
+            float(gradients.recurrent_gradient(cell, inputs[:, -m:], loss, before[:, -m]).std()) for m in steps
+        ]
+
+    return {"nats": train_watched(config, seed, watch)} | seen
+
+
+HISTOGRAM = {
+    "nats": NATS,
+    "counts": Metric(
+        "entries of W_hh",
+        "how many have a gradient in each bin (the outermost take the rest), through a window of T steps that begins "
+        "with an empty state, as in training",
+        ("bin",),
+    ),
+    "spread": Metric("", "the standard deviation of that gradient over the entries"),
+    "loss": Metric("nats per character", "the mean loss of the last predictions"),
+    "by_steps": Metric(
+        "",
+        "the same spread, where the states are those of the longest window, but the gradient is followed through the "
+        "last 1, 2, 4 … steps only",
+        ("steps",),
+    ),
+}
+
+
+def histogram_axes(config: Configuration) -> dict:
+    """Return the coordinates of the axes of `HISTOGRAM`: the upper edges of the bins, and the numbers of steps."""
+    edges = np.linspace(-config["reach"], config["reach"], config["bins"] + 1)
+    return {"bin": edges[1:].tolist(), "steps": [2**power for power in range(config["longest"].bit_length())]}
+
+
+_STORIES = text("stories", 2_000_000)
+_REMEDIES = {  # nonlinearity, initialisation of W_hh, learning rate
+    "tanh": ("tanh", None, 1e-2),
+    "sigmoid": ("sigmoid", None, 1e-2),
+    "irnn": ("relu", "identity", 1e-3),
+    "orthogonal": ("tanh", "orthogonal", 1e-2),
+}
+
+
+def _vanilla(kind: str, hidden_size: int) -> Configuration:
+    nonlinearity, initialisation, _ = _REMEDIES[kind]
+    network = model("LanguageModel", hidden_size=hidden_size, cell_options={"nonlinearity": nonlinearity})
+    return {"model": network, "initialisation": initialisation}
+
+
+def _lag(hidden_size: int, updates: int, watched: list[int]) -> dict[str, Configuration]:
+    """Return the contenders of `gradient-lag`."""
+    size = {"updates": updates, "symbols_per_update": 2048, "seq_len": 64}
+    return {
+        kind: _vanilla(kind, hidden_size)
+        | {"text": _STORIES, "recipe": recipe(**size, learning_rate=rate)}
+        | {"sequences": 64, "steps": 128, "watched": watched}
+        for kind, (_, _, rate) in _REMEDIES.items()
+    }
+
+
+def _histogram(hidden_size: int, updates: int) -> dict[str, Configuration]:
+    """Return the contenders of `gradient-histogram`: windows of T steps, labelled by T."""
+    size = {"updates": updates, "symbols_per_update": 2048, "learning_rate": 1e-2, "carry": False}
+    return {
+        str(seq_len): _vanilla("tanh", hidden_size)
+        | {"text": text("tinystories-sample"), "recipe": recipe(**size, seq_len=seq_len)}
+        | {"sequences": 64, "reach": 0.03, "bins": 120, "longest": 64}
+        for seq_len in (16, 32, 64)
+    }
+
+
+_WATCHED = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
 
 EXPERIMENTS = (
     Experiment(
         "gradient-lag",
         "Stories: the last prediction's gradient against lag, before and after training, for four beginnings",
-        {
-            "quick": _LAG,
-            "full": _LAG | {"updates": 20_000, "hidden_size": 512, "watched": [*_LAG["watched"], 5000, 10_000, 20_000]},
-        },
+        LAG,
+        {"quick": _lag(128, 2000, _WATCHED), "full": _lag(512, 20_000, [*_WATCHED, 5000, 10_000, 20_000])},
         measure_lag,
+        lag_axes,
+        seeds=5,
     ),
     Experiment(
         "gradient-histogram",
         "TinyStories sample: the last prediction's gradient by W_hh, halfway through training on windows of 16, 32, 64",
-        {"quick": _HISTOGRAM, "full": _HISTOGRAM | {"updates": 20_000, "hidden_size": 256}},
+        HISTOGRAM,
+        {"quick": _histogram(128, 2000), "full": _histogram(256, 20_000)},
         measure_histogram,
+        histogram_axes,
+        seeds=5,
     ),
 )

@@ -1,7 +1,8 @@
 """Texts and how a network reads them: corpora, vocabularies, batches (chapter 1).
 
-The story corpus is drawn from a grammar (`stories`, `grammar`); real corpora are fetched by name and hash (`corpora`,
-`sources`). A vocabulary numbers symbols, and `batches` cuts the numbers into parallel streams or padded sentences.
+The story corpus is drawn from a grammar (`stories`, `grammar`); real corpora are loaded by name and verified by hash
+(`corpora`, `sources`). `vocabulary` turns symbols into numbers, and `batches` arranges the numbers in parallel streams
+or padded sentences.
 """
 
 from unrolled.text.batches import Batch, Sentences, Streams, Window, backwards, last_states, masked_loss

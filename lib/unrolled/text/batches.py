@@ -1,4 +1,4 @@
-"""Cut what a network is trained on to size: a long sequence into windows, sentences into padded batches."""
+"""Arrange symbol numbers for training: a long sequence as parallel streams, sentences as padded batches."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequenc
 
 
 class Window(NamedTuple):
-    """One window of every stream: what goes in, what should come out, and whether the streams begin here.
+    """The same stretch of every stream, as `Streams` cuts it.
 
     Attributes:
         inputs: symbol numbers, (batch, seq_len).
-        targets: the symbol after each input, (batch, seq_len).
-        fresh: True where the streams begin: no state can be carried into this window.
+        targets: the number of the symbol after each input, (batch, seq_len).
+        fresh: True if the streams begin with this window, so that no state may be carried into it.
+
+    >>> streams = Streams(torch.arange(11), batch=2, seq_len=2)
+    >>> inputs, targets, fresh = streams.window(0)
+    >>> targets
+    tensor([[1, 2],
+            [6, 7]])
+    >>> fresh, streams.window(1).fresh
+    (True, False)
     """
 
     inputs: torch.Tensor
@@ -26,23 +34,30 @@ class Window(NamedTuple):
 
 
 class Streams:
-    """Lay a sequence out as parallel streams and read them side by side, window after window.
+    """Cut a sequence into parallel streams and read them side by side, window by window.
 
-    The sequence is cut into `batch` contiguous pieces of equal length. Row b of window k + 1 goes on exactly
-    where row b of window k stopped, so the state at the end of one window is the right state for the next: this
-    is what truncated backpropagation through time needs. What is left over at the end is not read.
+    The streams are `batch` contiguous pieces of equal length. Row b of window k + 1 continues exactly where row b of
+    window k ended, so the state at the end of one window is the right initial state for the next, as truncated
+    backpropagation through time requires. Symbols left over at the end are not read.
 
-        tokens    0 1 2 3 4 5 6 7 8 9 …         batch = 2, seq_len = 2
-        stream 0  0 1 | 2 3 | …                 window 0 is 0 1 above 5 6,
-        stream 1  5 6 | 7 8 | …                 window 1 is 2 3 above 7 8
+        tokens    0 1 2 3 4 5 6 7 8 9 10        batch = 2, seq_len = 2
+        stream 0  0 1 | 2 3 | 4                 window 0 is 0 1 above 5 6,
+        stream 1  5 6 | 7 8 | 9                 window 1 is 2 3 above 7 8
 
     Args:
         tokens: symbol numbers, (length,).
-        batch: how many streams.
-        seq_len: symbols of each stream in one window.
+        batch: the number of streams.
+        seq_len: the number of symbols that a window takes from each stream.
 
     Raises:
-        ValueError: not one window of that size fits.
+        ValueError: tokens do not have one axis, batch or seq_len is below 1, or not even one window fits.
+
+    >>> streams = Streams(torch.arange(11), batch=2, seq_len=2)
+    >>> len(streams)
+    2
+    >>> streams.window(1).inputs
+    tensor([[2, 3],
+            [7, 8]])
     """
 
     def __init__(self, tokens: torch.Tensor, batch: int, seq_len: int):
@@ -65,25 +80,32 @@ class Streams:
         return self._inputs.shape[1] // self.seq_len
 
     def window(self, update: int) -> Window:
-        """Return the window for this update; after the last one, the streams begin again."""
+        """Return the window for an update, counted from 0; after the last window the streams begin again."""
         index = update % len(self)
         here = slice(index * self.seq_len, (index + 1) * self.seq_len)
         return Window(self._inputs[:, here], self._targets[:, here], fresh=index == 0)
 
 
 class Batch(NamedTuple):
-    """Some sentences side by side, the shorter ones filled up with pads at their ends.
+    """Sentences side by side, padded at the end to the length of the longest, as `Sentences` arranges them.
 
-    The mask says what counts, not the pad's number: `masked_loss` is the sentences' own loss. A recurrent network reads
-    a row from the left, so no pad has touched what the mask keeps; the state after a sentence is that of `last_states`,
-    not the row's last. What reads from the right has to read `backwards`. Every batch begins without a past: the state
-    of another one belongs to other sentences.
+    The mask decides what counts, not the number used for padding: `masked_loss` is the loss of the sentences alone.
+    A recurrent network that reads from the left has seen no pad where the mask is True. The state after a sentence is
+    the one that `last_states` returns, not the last in its row. A network that reads from the right must be given
+    the rows `backwards`. Each batch starts from the initial state, since its sentences do not continue others.
 
     Attributes:
         inputs: symbol numbers, (batch, time).
-        targets: the symbol after each input, (batch, time).
+        targets: the number of the symbol after each input, (batch, time).
         mask: True where the target is a symbol of the sentence, False where it is a pad, (batch, time).
-        lengths: how many targets of each row count, (batch,).
+        lengths: the number of targets that are symbols of the sentence, (batch,).
+
+    >>> (batch,) = Sentences([torch.tensor([5, 6, 9]), torch.tensor([7, 9])], 2, pad=1, start=0).epoch(seed=0)
+    >>> batch.targets
+    tensor([[7, 9, 1],
+            [5, 6, 9]])
+    >>> batch.lengths
+    tensor([2, 3])
     """
 
     inputs: torch.Tensor
@@ -92,36 +114,46 @@ class Batch(NamedTuple):
     lengths: torch.Tensor
 
     def pack(self, vectors: torch.Tensor) -> PackedSequence:
-        """Return the rows of vectors, (batch, time, features), without the pads, for ``torch.nn``'s recurrent networks.
+        """Return vectors, (batch, time, features), packed without the pads for the recurrent networks of ``torch.nn``.
 
-        Those give packed hidden states back, which ``torch.nn.utils.rnn.pad_packed_sequence`` pads again, and the state
-        after the sentence in each row.
+        They return packed hidden states, which ``torch.nn.utils.rnn.pad_packed_sequence`` pads again, and the state
+        after the last symbol of each sentence.
         """
         return pack_padded_sequence(vectors, self.lengths.cpu(), batch_first=True, enforce_sorted=False)
 
 
 class Sentences:
-    """Cut sentences into padded batches, those of similar length together.
+    """Group sentences of similar length in padded batches.
 
-    In an epoch every sentence is read exactly once. The sentences are sorted by length and cut into batches, and the
-    batches are then shuffled. So each batch holds little padding, and the longest sentences do not come last. Where
-    the sentences do not divide evenly, the batch of the longest ones is smaller.
+    An epoch reads each sentence exactly once. The sentences are sorted by length and cut into batches, which are then
+    shuffled: batches hold little padding, and the longest sentences do not always come last. If the sentences do not
+    divide evenly, the batch of the longest ones is smaller.
 
-        sentences 5 6 9 and 7 9         inputs     targets    mask
-        with start = 0, pad = 1         0 5 6      5 6 9      1 1 1      lengths 3
-                                        0 7 1      7 9 1      1 1 0              2
+        sentences 7 9 and 5 6 9         inputs     targets    mask
+        with start = 0, pad = 1         0 7 1      7 9 1      1 1 0      lengths 2
+                                        0 5 6      5 6 9      1 1 1              3
 
     Args:
-        sentences: symbol numbers, one tensor a sentence, (length,), its end symbol included.
-        batch: how many sentences there are in a batch.
-        pad: the number that fills the shorter rows. The model reads it, so it must be one that the model knows; any
-            will do, since the mask hides what comes of it.
-        start: the symbol that stands before every sentence. Without it a sentence's first symbol has no past and is
-            only ever an input.
+        sentences: symbol numbers, one tensor for each sentence, (length,), its end symbol included.
+        batch: the number of sentences in a batch.
+        pad: the number that fills up the shorter rows. The model reads it, so it must be one of the model's symbols;
+            which one does not matter, since the mask hides the effect.
+        start: the symbol put before every sentence. Without it, the first symbol of a sentence is an input and never
+            a target.
 
     Raises:
-        ValueError: no sentences; one that has another number of axes, is empty or leaves nothing to predict; a batch
-            below 1; a negative pad or start.
+        ValueError: there are no sentences; a sentence does not have one axis, is empty or leaves nothing to predict;
+            batch is below 1; pad or start is negative.
+
+    >>> sentences = Sentences([torch.tensor([5, 6, 9]), torch.tensor([7, 9])], batch=2, pad=1, start=0)
+    >>> for inputs, targets, mask, lengths in sentences.epoch(seed=0):
+    ...     print(inputs, mask, sep="\\n")
+    tensor([[0, 7, 1],
+            [0, 5, 6]])
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
+    >>> f"{sentences.padding:.2f}"
+    '0.17'
     """
 
     def __init__(self, sentences: Sequence[torch.Tensor], batch: int, *, pad: int, start: int | None = None):
@@ -138,13 +170,13 @@ class Sentences:
                 raise ValueError(f"sentence {index} is empty; leave it out, or end it with the end symbol")
             if len(sentence) == 1 and start is None:
                 raise ValueError(
-                    f"sentence {index} is the one symbol {int(sentence)}, and nothing stands before it to predict it "
+                    f"sentence {index} is the single symbol {int(sentence)}, with nothing before it to predict it "
                     "from; give a start, or leave the sentence out"
                 )
         self.batch, self.pad = batch, pad
-        before = [] if start is None else [sentences[0].new_tensor([start])]
-        self._rows = [torch.cat([*before, sentence]) for sentence in sentences]
-        self._lengths = torch.tensor([len(row) - 1 for row in self._rows])  # targets a sentence, (sentences,)
+        prefix = [] if start is None else [sentences[0].new_tensor([start])]
+        self._rows = [torch.cat([*prefix, sentence]) for sentence in sentences]
+        self._lengths = torch.tensor([len(row) - 1 for row in self._rows])  # targets in each sentence, (sentences,)
 
     def __len__(self) -> int:
         """Return the number of batches in an epoch."""
@@ -152,16 +184,16 @@ class Sentences:
 
     @property
     def padding(self) -> float:
-        """The share of pads among all targets of an epoch, the same in each."""
+        """The share of pads among all targets of an epoch, 0 to 1; it is the same in every epoch."""
         batches = self._lengths.sort().values.split(self.batch)
         return 1 - int(self._lengths.sum()) / sum(len(lengths) * int(lengths[-1]) for lengths in batches)
 
     def epoch(self, seed: int) -> Iterator[Batch]:
-        """Yield every sentence once, in `len(self)` batches.
+        """Yield every sentence once, in ``len(self)`` batches.
 
         Args:
-            seed: decides the order of the batches, and which of the sentences of equal length are together. The same
-                seed gives the same batches.
+            seed: determines the order of the batches and how sentences of equal length are grouped. The same seed
+                gives the same batches.
         """
         generator = torch.Generator().manual_seed(seed)
         shuffled = torch.randperm(len(self._rows), generator=generator)
@@ -180,11 +212,11 @@ class Sentences:
 
 
 def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Return the mean cost of the targets that count, nats per symbol; pads weigh nothing.
+    """Return the mean cross-entropy of the targets that the mask keeps, a scalar in nats per symbol.
 
         L = −Σ m_t ln p(w_t | w_1, …, w_{t−1}) / Σ m_t
 
-    The loss of several batches is the mean of theirs weighted by ``mask.sum()``.
+    The loss over several batches is the mean of their losses weighted by ``mask.sum()``.
 
     Args:
         logits: (batch, time, vocab_size).
@@ -192,7 +224,11 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor)
         mask: m, True where the target counts, (batch, time).
 
     Raises:
-        ValueError: the shapes do not agree, or no target counts.
+        ValueError: the shapes do not agree, or the mask is False everywhere.
+
+    >>> uniform = torch.zeros(1, 3, 4)  # every one of 4 symbols has probability 1/4
+    >>> masked_loss(uniform, torch.tensor([[2, 3, 0]]), torch.tensor([[True, True, False]]))
+    tensor(1.3863)
     """
     if not logits.shape[:-1] == targets.shape == mask.shape:
         raise ValueError(
@@ -206,28 +242,34 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor)
 
 
 def last_states(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Return the hidden state after the last symbol of every row, (batch, hidden_size).
+    """Return the hidden state after the last symbol of each row, (batch, hidden_size).
 
     Args:
-        states: the hidden states after every symbol, (batch, time, hidden_size).
-        lengths: how many symbols of each row count, (batch,), 1 or more.
+        states: the hidden state after every symbol, (batch, time, hidden_size).
+        lengths: the number of symbols in each row without its pads, (batch,), 1 or more.
+
+    >>> states = torch.tensor([[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]])  # (2, 3, 1)
+    >>> last_states(states, torch.tensor([2, 3]))
+    tensor([[2.],
+            [6.]])
     """
     rows = torch.arange(len(states), device=states.device)
     return states[rows, lengths.to(states.device) - 1]
 
 
 def backwards(rows: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Return every row's symbols in reverse order, with the pads at its end as before.
+    """Return the rows with the symbols of each in reverse order and its pads still at the end, same shape.
 
-        5 6 9        9 6 5
-        7 9 1   →    9 7 1        lengths 3 and 2
-
-    So a network that reads from the left reads each sentence from the right, and meets no pad before it. Done twice,
-    this changes nothing: it also brings the states that were found so back to their symbols.
+    A network that reads these rows from the left reads each sentence from the right and meets no pad before it. The
+    function is its own inverse: applied to the resulting hidden states, it puts them back in the order of the symbols.
 
     Args:
         rows: symbol numbers, (batch, time), or vectors, (batch, time, features).
-        lengths: how many entries of each row count, (batch,).
+        lengths: the number of entries in each row without its pads, (batch,).
+
+    >>> backwards(torch.tensor([[5, 6, 9], [7, 9, 1]]), torch.tensor([3, 2]))
+    tensor([[9, 6, 5],
+            [9, 7, 1]])
     """
     time = torch.arange(rows.shape[1], device=rows.device)
     lengths = lengths.to(rows.device)[:, None]  # (batch, 1)

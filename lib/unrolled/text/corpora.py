@@ -1,33 +1,34 @@
-"""Fetch real corpora by name, each file pinned by its hash, each corpus split once and for all.
+"""Real corpora by name: downloaded once, verified every time, split once and for all.
 
-A file comes from the folder that ``UNROLLED_MIRROR`` names; without one, from the cache, into which it is downloaded
-first where it is missing or damaged. Wherever it comes from, its hash must be the one in the table, which is in
-`sources`. The cache is the folder that ``UNROLLED_CACHE`` names, or ``unrolled`` in the user's cache folder.
+Files are read from the folder that ``UNROLLED_MIRROR`` names, and nothing is ever written there. Without a mirror they
+come from the cache, and pooch downloads what is missing or damaged there. Either way, each file must have the digest
+that ``registry.txt`` gives.
 """
 
 from __future__ import annotations
 
 import difflib
-import hashlib
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from unrolled.text.sources import SOURCES, CorpusError, File, Source
+from unrolled.text.sources import SOURCES, STAND_INS, CorpusError, File, Source
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text in its parts, and where they came from.
+    """A text in its parts, as `load_corpus` returns it.
 
     Attributes:
-        name: as `names` lists it.
+        name: its name in `SOURCES`.
         train: the text to train on.
         validation: the text to choose by.
         test: the text to report on, once; empty where the split has only two parts.
         licence: what may be done with it.
-        files: those that were read. Where a file has a stand-in, this is the one of the two that is in use.
+        files: the files it was read from: a stand-in where only that is there, not the published file.
+
+    >>> Corpus("fox", "The quick brown fox", " jumps", "", "public domain", ()).validation
+    ' jumps'
     """
 
     name: str
@@ -38,142 +39,101 @@ class Corpus:
     files: tuple[File, ...]
 
 
-def names() -> list[str]:
-    """Return the names that `load` knows."""
-    return list(SOURCES)
-
-
-def describe(name: str) -> str:
-    """Return a corpus in one line: its name, what it is, its size and its licence.
-
-    Raises:
-        ValueError: no corpus has that name.
-    """
-    source = _source(name)
-    return f"{name}: {source.about}; {source.bytes / 1e6:.1f} MB, {source.licence}"
-
-
-def load_corpus(name: str) -> Corpus:
-    """Return a corpus, fetched once and verified every time.
-
-    Args:
-        name: one of `names`.
+def source(name: str) -> Source:
+    """Return a corpus's row of the table.
 
     Raises:
         ValueError: no corpus has that name; the message suggests the nearest.
-        CorpusError: a file is not to be had, or what is to be had is not the file of the table.
+
+    >>> source("names").about
+    '32,033 given names, one a line'
     """
-    source = _source(name)
-    fetch = _from_mirror if os.environ.get("UNROLLED_MIRROR") else _from_cache
-    found = [fetch(name, file, folder()) for file in source.files]
-    texts = {file.path: content.decode(file.encoding) for file, content in found}
-    return Corpus(name, *source.split(texts), source.licence, tuple(file for file, _ in found))
+    if name not in SOURCES:
+        near = difflib.get_close_matches(name, SOURCES, n=1)
+        suggestion = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"no corpus is called {name!r}; {suggestion}There are {', '.join(SOURCES)}")
+    return SOURCES[name]
+
+
+def load_corpus(name: str) -> Corpus:
+    """Return a corpus, downloaded the first time and verified every time.
+
+    Args:
+        name: one of `SOURCES`.
+
+    Raises:
+        ValueError: no corpus has that name; the message suggests the nearest.
+        CorpusError: a file cannot be read, downloaded or stored, or is not the published one.
+
+    >>> corpus = load_corpus("tiny-shakespeare")  # doctest: +SKIP
+    >>> len(corpus.train), len(corpus.validation), len(corpus.test)  # doctest: +SKIP
+    (1003854, 111540, 0)
+    >>> load_corpus("tiny-shakespear")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: no corpus is called 'tiny-shakespear'; did you mean 'tiny-shakespeare'? There are ...
+    """
+    row = source(name)
+    for file in row.files:
+        if not _intact(file):
+            _download(name, file)
+    files = tuple(map(_intact, row.files))
+    texts = {file.path: (folder() / file.path).read_bytes().decode(file.encoding) for file in files}
+    return Corpus(name, *row.split(texts), row.licence, files)
 
 
 def state(name: str) -> str:
-    """Return whether a corpus is here: "mirrored", "cached", "damaged" (a file is wrong) or "not here".
+    """Return whether a corpus can be read without a download: "mirrored", "cached", "damaged" or "not here".
 
     Raises:
         ValueError: no corpus has that name.
     """
-    try:
-        held = [_held(file, folder()) for file in _source(name).files]
-    except OSError:
-        return "damaged"
-    if any(found and _fault(*found) for found in held):
-        return "damaged"
-    if None in held:
-        return "not here"
-    return "mirrored" if os.environ.get("UNROLLED_MIRROR") else "cached"
+    files = source(name).files
+    if all(map(_intact, files)):
+        return "mirrored" if os.environ.get("UNROLLED_MIRROR") else "cached"
+    return "damaged" if all((folder() / file.path).exists() for file in files) else "not here"
 
 
 def folder() -> Path:
-    """Return the folder that corpora are read from: the mirror if ``UNROLLED_MIRROR`` names one, else the cache."""
-    named = os.environ.get("UNROLLED_MIRROR") or os.environ.get("UNROLLED_CACHE")
-    if named:
-        return Path(named)
+    """Return the folder that corpora are read from: the mirror that ``UNROLLED_MIRROR`` names, else the cache.
+
+    The cache is the folder that ``UNROLLED_CACHE`` names, or ``unrolled`` in the user's cache folder.
+    """
+    if named := os.environ.get("UNROLLED_MIRROR") or os.environ.get("UNROLLED_CACHE"):
+        return Path(named).expanduser()
     import pooch  # here, since only a corpus needs it and importing it takes a moment
 
-    return Path(pooch.os_cache("unrolled"))
+    return pooch.os_cache("unrolled")
 
 
-def _source(name: str) -> Source:
-    """Return a corpus's row of the table."""
-    if name not in SOURCES:
-        near = difflib.get_close_matches(name, SOURCES, n=1)
-        meant = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"no corpus is called {name!r}; {meant}There are {', '.join(SOURCES)}")
-    return SOURCES[name]
+def _intact(file: File) -> File | None:
+    """Return the file, or else its stand-in, if the folder holds it with the right digest."""
+    choices = filter(None, (file, STAND_INS.get(file.path)))
+    return next((choice for choice in choices if choice.matches(folder() / choice.path)), None)
 
 
-def _held(file: File, folder: Path) -> tuple[File, bytes] | None:
-    """Return what a folder holds, the file or else its stand-in, with the bytes unverified; None if it has neither."""
-    for choice in filter(None, (file, file.stand_in)):
-        try:
-            return choice, (folder / choice.path).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-    return None
-
-
-def _fault(file: File, content: bytes) -> str:
-    """Return what is wrong with a file's bytes, or nothing."""
-    if file.check == "git blob id":
-        found = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-    else:
-        found = hashlib.sha256(content).hexdigest()
-    if found == file.digest:
-        return ""
-    return f"it has {len(content):,} bytes and {file.check} {found[:12]}…, not {file.bytes:,} and {file.digest[:12]}…"
-
-
-def _from_mirror(name: str, file: File, mirror: Path) -> tuple[File, bytes]:
-    """Return the file or its stand-in with its bytes, from a folder that holds it already."""
-    path, remedy = mirror / file.path, "put the right file there, or unset UNROLLED_MIRROR to download it"
-    try:
-        held = _held(file, mirror)
-    except OSError as error:
-        raise CorpusError(f"{name}: cannot read {error.filename}: {error.strerror}; {remedy}") from error
-    if not held:
-        instead = f" or {Path(file.stand_in.path).name}" if file.stand_in else ""
-        raise CorpusError(f"{name}: cannot read {path}{instead}: No such file; {remedy}")
-    if fault := _fault(*held):
-        raise CorpusError(f"{name}: {mirror / held[0].path} is another file: {fault}; {remedy}")
-    return held
-
-
-def _from_cache(name: str, file: File, cache: Path) -> tuple[File, bytes]:
-    """Return the file with its bytes from the cache; download it first where it is missing or damaged there.
-
-    A download goes into a folder of its own beside its place, and moves there in one step once it is verified.
-    """
-    path, mirrored = cache / file.path, f"set UNROLLED_MIRROR to a folder that holds {file.path}"
-    try:
-        held = _held(file, cache)
-        if held and not _fault(*held):
-            return held
-        from pooch import HTTPDownloader
-        from requests.exceptions import RequestException
-
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".download-", dir=path.parent) as apart:
-            part = Path(apart, path.name)
-            try:
-                HTTPDownloader(progressbar=True)(file.url, str(part), None)
-            except RequestException as error:
-                raise CorpusError(
-                    f"{name}: cannot download {file.url} ({error}); try again with a network, or {mirrored}"
-                ) from error
-            content = part.read_bytes()
-            if fault := _fault(file, content):
-                raise CorpusError(
-                    f"{name}: what {file.url} sent is another file, or was cut short: {fault}; nothing was kept; "
-                    f"try again, or {mirrored}"
-                )
-            part.replace(path)
-        return file, content
-    except OSError as error:
+def _download(name: str, file: File) -> None:
+    """Put a file into the cache; raise CorpusError, and leave nothing there, if that fails or there is a mirror."""
+    path = folder() / file.path
+    if os.environ.get("UNROLLED_MIRROR"):
         raise CorpusError(
-            f"{name}: cannot keep {path}: {error}; make room there, "
-            "or set UNROLLED_CACHE to a folder that can be written"
+            f"{name}: {path} cannot be read or is another file: its {file.check} must begin with {file.digest[:12]}; "
+            "put the right file there, or unset UNROLLED_MIRROR to download it"
+        )
+    import pooch
+
+    def download(url: str, part: str, cache: pooch.Pooch) -> None:
+        os.unlink(part)  # pooch made it for this user only; made again, it follows the umask
+        pooch.HTTPDownloader(progressbar=True)(url, part, cache)
+        if not known and not file.matches(Path(part)):
+            raise ValueError(f"its {file.check} must begin with {file.digest[:12]}")
+
+    known = file.digest if file.check == "SHA-256" else None  # pooch cannot check a git blob id
+    cache = pooch.create(folder(), "", registry={file.path: known}, urls={file.path: file.url}, retry_if_failed=2)
+    try:
+        path.unlink(missing_ok=True)
+        cache.fetch(file.path, downloader=download)
+    except (OSError, ValueError) as error:  # the network's errors are OSErrors too
+        raise CorpusError(
+            f"{name}: cannot download {file.url} to {path} ({error}); try again with a network and room on the disk, "
+            f"set UNROLLED_CACHE to another folder, or set UNROLLED_MIRROR to a folder that holds {file.path}"
         ) from error

@@ -1,22 +1,23 @@
-"""A probabilistic grammar with variables: its table, what it refuses, and exact means over everything it can say.
+"""A probabilistic grammar with variables, checked for consistency, with exact means over all its texts.
 
-**The table.** Each symbol has alternatives, each alternative a weight and a template. A text is drawn from the symbol
-``story`` by taking one of its alternatives, with probability weight / (sum of the weights), and filling the slots of
-its template from left to right. A slot reads ``{[form ]thing[=variable]}``:
+**The table.** Each symbol has alternatives, and each alternative has a weight and a template. To draw a text from the
+symbol ``story``, draw one of its alternatives with probability weight / (sum of the weights) and fill the slots of its
+template from left to right. A slot reads ``{[form ]thing[=variable]}``:
 
-    {symbol}            draw an alternative of the symbol afresh
-    {symbol=variable}   draw one of the symbol's values and bind it to the variable for the rest of the story:
+    {symbol}            draw a new alternative of the symbol
+    {symbol=variable}   draw one of the symbol's values and bind it to the variable for the rest of the story;
                         uniform over the values that no other variable of this story holds, so friend ≠ hero
-    {variable}          the bound value again
-    {a …} {A …}         the value after its article: "an" before a, e, i, o and u, "a" otherwise
+    {variable}          repeat the bound value
+    {a …} {A …}         the value with its article: "an" before a, e, i, o and u, otherwise "a"
     {they …} {them …} {their …} {They …} {Them …} {Their …}
-                        the pronoun of a bound name instead of the name
+                        the pronoun for a bound name instead of the name
 
 A value list is a symbol whose alternatives are plain text of equal weight; only value lists can be bound or take a
-form. Two lists, ``symbol.she`` and ``symbol.he``, make a value list of names. No symbol leads back to itself, and on
-every path a variable is bound once, before it is used: `Grammar` refuses anything else.
+form. Two lists, ``symbol.she`` and ``symbol.he``, make up a value list of names. No symbol may lead back to itself,
+and on every path each variable must be bound once, before it is used; `Grammar` rejects anything else.
 
-**The file** is TOML: ``symbol = ["template", [weight, "template"], …]``, weights positive integers, no newlines.
+**The file** is TOML: ``symbol = ["template", [weight, "template"], …]`` with positive integers as weights and no
+newlines in templates.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ import tomllib
 from collections.abc import Callable
 from functools import cache
 from itertools import accumulate
-from pathlib import Path
 from typing import NamedTuple, Self
 
 ARTICLES = ("a", "A")
@@ -38,7 +38,14 @@ _SLOT = re.compile(r"\{(?:(\w+) )?(\w+)(?:=(\w+))?\}")
 
 
 class Slot(NamedTuple):
-    """A slot of a template: its form ("" for none), symbol, variable ("" for none), and whether it draws."""
+    """A slot of a template.
+
+    Attributes:
+        form: the article or pronoun, as it is written in the slot; "" for none.
+        symbol: the symbol drawn from, or that the variable is bound to.
+        variable: the variable that is bound or repeated; "" for none.
+        draws: True if the slot draws, False if it repeats a bound value.
+    """
 
     form: str
     symbol: str
@@ -47,12 +54,18 @@ class Slot(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What a reader who meets the slot has to recall: "pronoun", or the symbol."""
+        """What the slot requires a reader to recall: "pronoun", or the symbol."""
         return "pronoun" if self.form in PRONOUNS else self.symbol
 
 
 class Rule(NamedTuple):
-    """One alternative: its log-probability (nats), its template, and the template cut into text and slots."""
+    """An alternative of a symbol.
+
+    Attributes:
+        log_prob: its log-probability in nats.
+        template: as in the table.
+        parts: the template cut into texts and slots.
+    """
 
     log_prob: float
     template: str
@@ -60,10 +73,10 @@ class Rule(NamedTuple):
 
 
 class Grammar:
-    """A grammar, checked when it is made. `Grammar.load` reads one from a file.
+    """A grammar, checked when it is created; `Grammar.from_toml` reads one from TOML.
 
     Args:
-        table: symbol -> list of alternatives, each a template or a pair [weight, template]; or, for names,
+        table: symbol -> list of alternatives, each of them a template or a pair [weight, template]; for names,
             symbol -> {"she": list of names, "he": list of names}.
 
     Attributes:
@@ -74,13 +87,19 @@ class Grammar:
         gender: name -> 0 for she, 1 for he.
 
     Raises:
-        ValueError: the table breaks a rule of the formalism; the message names the symbol and the template.
+        ValueError: the table breaks one of the rules above; the message names the symbol and the template.
+
+    >>> grammar = Grammar({"story": ["Ann met {a animal=pet}.", "Bo met no one."], "animal": ["owl", "cat"]})
+    >>> grammar.values["animal"]
+    ('owl', 'cat')
+    >>> round(grammar.entropy() / math.log(2), 6)  # bits: one to choose the template, half the time one for the animal
+    1.5
     """
 
     def __init__(self, table: dict):
         alternatives = {symbol: _alternatives(symbol, entry) for symbol, entry in table.items()}
         names = [entry for entry in table.values() if isinstance(entry, dict)]
-        self.gender = {name: who for entry in names for who, key in enumerate(("she", "he")) for name in entry[key]}
+        self.gender = {name: sex for entry in names for sex, key in enumerate(("she", "he")) for name in entry[key]}
         self.variables: dict[str, str] = {}
         for symbol, weights in alternatives.items():
             for template in weights:
@@ -102,46 +121,44 @@ class Grammar:
             for symbol, weights in alternatives.items()
         }
         self._check_reach()
-        self.expect(lambda part, left: 0.0)  # walks every path, so it finds what is wrong on any of them
+        self.expect(lambda part, left: 0.0)  # walks every path, and so finds what is wrong on any of them
 
     @classmethod
-    def load(cls, path_or_text: Path | str) -> Self:
-        """Read a grammar from a file (a Path) or from TOML text (a str).
+    def from_toml(cls, text: str) -> Self:
+        """Return the grammar that a TOML text describes.
 
         Raises:
-            ValueError: the text is not TOML, or not a grammar.
+            ValueError: the text is not TOML or does not describe a grammar.
         """
-        if isinstance(path_or_text, Path):
-            path_or_text = path_or_text.read_text(encoding="utf-8")
-        return cls(tomllib.loads(path_or_text))
+        return cls(tomllib.loads(text))
 
     def slots(self, symbol: str) -> list[Slot]:
-        """Return the slots of all the symbol's alternatives, in order."""
+        """Return the slots in all alternatives of a symbol, in order."""
         return [part for rule in self.rules[symbol] for part in rule.parts if isinstance(part, Slot)]
 
     def written(self, form: str, value: str) -> tuple[str, str]:
-        """Return a value in a form: the article with its space ("" for none), and the value or its pronoun."""
+        """Return a value as a form writes it: the article with a space ("" for none), and the value or its pronoun."""
         if form in ARTICLES:
             return form + ("n " if value[0] in "aeiouAEIOU" else " "), value
         return "", PRONOUNS[form][self.gender[value]] if form else value
 
     def entropy(self) -> float:
-        """Return the entropy of a derivation in nats: the mean of −log p over all of them."""
+        """Return the entropy of a derivation in nats: the mean of −log p over all derivations."""
         return self.expect(lambda part, left: -part.log_prob if isinstance(part, Rule) else math.log(left or 1))
 
     def expect(self, cost: Callable[[str | Slot | Rule, int], float]) -> float:
-        """Return the mean over all derivations of a cost that is summed over the texts, slots and rules of each.
+        """Return the exact mean, over all derivations, of a cost summed over the texts, slots and rules of each.
 
-        What is drawn depends on which variables are bound, never on their values. So it is enough to carry the
-        distribution over sets of bound variables from slot to slot, and with it the cost so far.
+        The draws depend on which variables are bound, never on their values. It is therefore enough to carry the
+        distribution over sets of bound variables from slot to slot, together with the cost so far.
 
         Args:
-            cost: given a part and, where a value is drawn, how many there were to draw from (0 elsewhere), what
-                the part costs. Slots that lead to a symbol's alternatives cost nothing themselves.
+            cost: maps a part to its cost; its second argument is the number of values to draw from where a value is
+                drawn, otherwise 0. Slots that lead to a symbol's alternatives have no cost of their own.
         """
 
         def bind(slot: Slot, bound: frozenset[str], symbol: str, template: str) -> tuple[frozenset[str], int]:
-            name, left = slot.variable, len(self.values[slot.symbol])  # bound after, and how many to draw from
+            name, left = slot.variable, len(self.values[slot.symbol])  # left: the number of values to draw from
             if not slot.draws:
                 if name not in bound:
                     raise _wrong(symbol, template, f"variable {name!r} can be used before it is bound")
@@ -156,7 +173,7 @@ class Grammar:
             return bound | {name}, left
 
         @cache
-        def walk(symbol: str, bound: frozenset[str]) -> dict:  # bound after -> (probability, its share of the cost)
+        def walk(symbol: str, bound: frozenset[str]) -> dict:  # bound afterwards -> (probability, share of the cost)
             ends: dict = {}
             for rule in self.rules[symbol]:
                 states = {bound: (math.exp(rule.log_prob), math.exp(rule.log_prob) * cost(rule, 0))}
@@ -185,7 +202,7 @@ class Grammar:
         if re.search(r"[{}\n]", _SLOT.sub("", template)):
             raise _wrong(symbol, template, "braces must enclose {[form ]thing[=variable]}, and newlines end stories")
         if re.search(r"[\w'-]\{|\}[\w{-]", template) or not template:
-            raise _wrong(symbol, template, "text must not be empty, and spaces or marks must part slots and words")
+            raise _wrong(symbol, template, "text must not be empty, and spaces or marks must separate slots from words")
         parts: list[str | Slot] = []
         end = 0
         for match in _SLOT.finditer(template):
@@ -199,24 +216,26 @@ class Grammar:
             else:
                 raise _wrong(symbol, template, f"{thing!r} is neither a symbol nor a variable that is bound somewhere")
             if form and form not in ARTICLES and form not in PRONOUNS:
-                raise _wrong(symbol, template, f"{form!r} is no form; there are {', '.join((*ARTICLES, *PRONOUNS))}")
+                raise _wrong(
+                    symbol, template, f"{form!r} is not a form; the forms are {', '.join((*ARTICLES, *PRONOUNS))}"
+                )
             if (form or variable) and slot.symbol not in self.values:
                 raise _wrong(symbol, template, f"{slot.symbol!r} must be plain values of equal weight for {match[0]}")
             if form in PRONOUNS and slot.draws:
-                raise _wrong(symbol, template, f"{match[0]} has no one to stand for; bind the name first")
+                raise _wrong(symbol, template, f"{match[0]} has no name to stand for; bind one first")
             if form in PRONOUNS and not set(self.values[slot.symbol]) <= set(self.gender):
                 raise _wrong(symbol, template, f"{slot.symbol!r} has no pronouns; give it two lists, she and he")
             parts.append(slot)
         return tuple(part for part in (*parts, template[end:]) if part)
 
     def _check_reach(self) -> None:
-        """Follow every slot from ``story``: raise on a symbol inside itself, and on one that is never used."""
+        """Follow every slot from ``story``, and raise if a symbol contains itself or is never used."""
         reached: set[str] = set()
 
         def follow(symbol: str, above: tuple[str, ...]) -> None:
             path = (*above, symbol)
             if symbol in above:
-                raise ValueError(f"symbol {symbol!r} leads back to itself: {' > '.join(path)}; cut the loop")
+                raise ValueError(f"symbol {symbol!r} leads back to itself: {' > '.join(path)}; break the loop")
             if symbol not in reached:
                 reached.add(symbol)
                 for slot in self.slots(symbol):
@@ -226,12 +245,12 @@ class Grammar:
             raise ValueError("there is no symbol 'story'; every story is drawn from it")
         follow("story", ())
         if unused := sorted(set(self.rules) - reached):
-            remedy = "put it into a template that 'story' leads to, or drop it"
+            remedy = "use it in a template that 'story' leads to, or remove it"
             raise ValueError(f"symbol {unused[0]!r} is never used; {remedy}")
 
 
 def _alternatives(symbol: str, entry: list | dict) -> dict[str, int]:
-    """Return a symbol's alternatives as template -> weight, checked one by one."""
+    """Return the alternatives of a symbol as template -> weight, checked one by one."""
     if isinstance(entry, dict):
         if set(entry) != {"she", "he"} or not all(isinstance(names, list) for names in entry.values()):
             raise ValueError(f"symbol {symbol!r} is {entry!r}; names come in two lists: she and he")
@@ -242,16 +261,14 @@ def _alternatives(symbol: str, entry: list | dict) -> dict[str, int]:
     for alternative in entry:
         match [1, alternative] if isinstance(alternative, str) else alternative:
             case [_, str(template)] if template in weights:
-                raise _wrong(
-                    symbol, template, "this alternative is there twice; keep one and give it the weight of both"
-                )
+                raise _wrong(symbol, template, "this alternative occurs twice; keep one and give it the weight of both")
             case [int(weight), str(template)] if weight > 0 and not isinstance(weight, bool):
                 weights[template] = weight
             case _:
-                what = "is no alternative; write a template, or [weight, template] with a positive whole weight"
-                raise ValueError(f"symbol {symbol!r}: {alternative!r} {what}")
+                remedy = "write a template, or [weight, template] with a positive whole weight"
+                raise ValueError(f"symbol {symbol!r}: {alternative!r} is not an alternative; {remedy}")
     return weights
 
 
-def _wrong(symbol: str, template: str, what: str) -> ValueError:
-    return ValueError(f"symbol {symbol!r}, template {template!r}: {what}")
+def _wrong(symbol: str, template: str, problem: str) -> ValueError:
+    return ValueError(f"symbol {symbol!r}, template {template!r}: {problem}")

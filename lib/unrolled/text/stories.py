@@ -1,12 +1,12 @@
 """The embedded corpus: short stories drawn from a grammar, so that the exact probability of the text is known.
 
-The stories' table is ``stories.toml``; how to read it is written at the top of `unrolled.grammar`. A corpus is whole
-stories, each ended by a newline, and no template has one: the text decodes in one way.
+The grammar is in ``stories.toml``; `unrolled.text.grammar` explains how to read it. A corpus consists of whole stories,
+each ended by a newline. Templates contain no newline, so the boundaries between stories are unambiguous.
 
-**The floor.** The probability of a derivation is the product of those of its draws. Every story has one derivation
-only (the tests count them with a parser), so this product is the probability of the *text*. The mean of −log p over
-all stories is the grammar's entropy: no model of these stories has a lower cross-entropy. For one given text, the
-line to compare with is −log p of that text.
+**The floor.** The probability of a derivation is the product of the probabilities of its draws. Every story has exactly
+one derivation (the tests count them with a parser), so this product is the probability of the *text*. The mean of
+−log p over all stories is the entropy of the grammar: no model of these stories has a lower cross-entropy. For one
+given text, the value to compare with is −log p of that text.
 """
 
 from __future__ import annotations
@@ -30,21 +30,29 @@ _WORD = re.compile(r"'?[A-Za-z-]+|[^ ]")
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text: runs of letters and hyphens (an apostrophe opens a new one: Mia 's), and
-    every punctuation mark and newline by itself. Spaces separate and are dropped."""
+    r"""Return the words of a text: runs of letters and hyphens, and each punctuation mark and newline by itself.
+
+    An apostrophe begins a new word. Spaces are dropped.
+
+    >>> words("Mia's owl, half-awake, hooted.\n")
+    ['Mia', "'s", 'owl', ',', 'half-awake', ',', 'hooted', '.', '\n']
+    """
     return _WORD.findall(text)
 
 
 class Recall(NamedTuple):
-    """A later mention of a bound value: something a reader can only know by remembering.
+    """A repeated mention of a bound value, which a reader can only predict by remembering it.
 
     Attributes:
-        variable: which variable is mentioned.
+        variable: the variable that is mentioned.
         kind: "pronoun", or the variable's symbol: "name", "animal", "place", …
         value: the text written there, without its article.
-        position: index of its first character.
-        lag: characters between the end of the mention before and this position. For a pronoun any mention of the
-            variable counts; for everything else only one that wrote the value out.
+        position: the index of its first character.
+        lag: the number of characters between the end of the previous mention and this position. For a pronoun any
+            mention of the variable counts, for everything else only a mention that wrote the value out.
+
+    >>> corpus(1000).recalls[0]
+    Recall(variable='hero', kind='name', value='Kitty', position=83, lag=29)
     """
 
     variable: str
@@ -55,7 +63,17 @@ class Recall(NamedTuple):
 
 
 class Story(NamedTuple):
-    """One story: its text (no newline), its exact log-probability in nats, and what it recalls, in order."""
+    """A story drawn from a `StoryGrammar`.
+
+    Attributes:
+        text: without the newline that ends it in a corpus.
+        log_prob: the exact log-probability of the text, in nats.
+        recalls: the repeated mentions in it, in order.
+
+    >>> story = grammar().sample(random.Random(0))
+    >>> story.text[:56], round(story.log_prob, 2), len(story.recalls)
+    ('Once upon a time there was a gentle child called Kitty. ', -59.46, 16)
+    """
 
     text: str
     log_prob: float
@@ -63,10 +81,19 @@ class Story(NamedTuple):
 
 
 class StoryGrammar(Grammar):
-    """A grammar whose texts are stories: it draws them, and knows their floor and what memory is worth in them."""
+    """A grammar whose texts are stories. It draws them and computes their floor exactly.
+
+    The argument, attributes and errors are those of `Grammar`.
+
+    >>> pets = StoryGrammar({"story": ["Ann had {a animal=pet} and fed the {pet}."], "animal": ["owl", "cat"]})
+    >>> pets.sample(random.Random(0)).text
+    'Ann had a cat and fed the cat.'
+    >>> round(pets.entropy(), 4)  # ln 2: one choice between two animals
+    0.6931
+    """
 
     def sample(self, rng: random.Random) -> Story:
-        """Draw one story. Only ``rng.random()`` is called, so the same seed gives the same story everywhere."""
+        """Draw a story. It only calls ``rng.random()``, so the same seed gives the same story everywhere."""
         draft = _Draft(self, rng)
         draft.write("story")
         return Story(draft.text, draft.log_prob, tuple(draft.recalls))
@@ -88,14 +115,14 @@ class StoryGrammar(Grammar):
         return self.entropy() / self.expected_words()
 
     def chance(self, kind: str) -> float:
-        """Return how likely the first character of a recalled value is to a reader who has forgotten everything.
+        """Return the probability that a reader without memory gives to the first character of a recalled value.
 
-        Such a reader knows which list the value is from and gives each first character its share of the list,
-        so the mean probability of the right one is the sum of the squared shares. Where the slots of a kind
-        differ (she or he begin differently, her and his alike), this is the mean over the recalls of a story.
+        This reader knows which list the value comes from and predicts each first character by its share of the list,
+        so the mean probability of the right character is the sum of the squared shares. If the slots of a kind differ
+        (she and he begin with different letters, her and his with the same), this is the mean over all recalls.
 
         Args:
-            kind: a `Recall.kind`.
+            kind: one of the values of `Recall.kind`.
 
         Raises:
             ValueError: no story recalls that kind.
@@ -103,15 +130,15 @@ class StoryGrammar(Grammar):
         recalled = {slot for symbol in self.rules for slot in self.slots(symbol) if not slot.draws}
         if kind not in (kinds := {slot.kind for slot in recalled}):
             raise ValueError(f"kind is {kind!r}; the stories recall {', '.join(sorted(kinds))}")
-        guessed = {}  # slot -> the mean probability of its first character
+        chances = {}  # slot -> the mean probability of its first character
         for slot in recalled:
             if slot.kind == kind:
                 first = Counter(self.written(slot.form, value)[1][0] for value in self.values[slot.symbol])
-                guessed[slot] = sum(count**2 for count in first.values()) / first.total() ** 2
-        return self.expect(lambda part, left: guessed.get(part, 0)) / self.expect(lambda part, left: part in guessed)
+                chances[slot] = sum(count**2 for count in first.values()) / first.total() ** 2
+        return self.expect(lambda part, left: chances.get(part, 0)) / self.expect(lambda part, left: part in chances)
 
     def _expected_size(self, size: Callable[[str], int]) -> float:
-        """Return the mean over all stories of a size that is summed over texts and values as written; newline: 1."""
+        """Return the mean over all stories of a size summed over texts and values as written; a newline adds 1."""
 
         def cost(part: str | Slot | Rule, left: int) -> float:
             if isinstance(part, Slot):
@@ -122,7 +149,7 @@ class StoryGrammar(Grammar):
 
 
 class _Draft:
-    """A story while it is written: its text so far, its log-probability, and where each variable was mentioned."""
+    """A story being written: its text so far, its log-probability, and where each variable was last mentioned."""
 
     def __init__(self, grammar: StoryGrammar, rng: random.Random):
         self.grammar, self.rng = grammar, rng
@@ -133,7 +160,7 @@ class _Draft:
         self.mentioned: dict[str, int] = {}  # variable -> end of the last mention in any form
 
     def write(self, symbol: str) -> None:
-        """Draw one of the symbol's alternatives and write its template."""
+        """Draw an alternative of the symbol and write its template."""
         choices = self.grammar.choices[symbol]
         rule = self.grammar.rules[symbol][bisect_right(choices, int(self.rng.random() * choices[-1]))]
         self.log_prob += rule.log_prob
@@ -146,22 +173,22 @@ class _Draft:
                 self.write(part.symbol)
 
     def mention(self, slot: Slot) -> None:
-        """Write the value of a slot, drawing it first where the slot says so."""
+        """Write the value of a slot, drawn first if the slot draws."""
         name = slot.variable
         value = self.draw(slot) if slot.draws else self.bound[name]
         article, value = self.grammar.written(slot.form, value)
         start = len(self.text) + len(article)
         self.text += article + value
         if not slot.draws:
-            before = self.mentioned if slot.form in PRONOUNS else self.written_out
-            self.recalls.append(Recall(name, slot.kind, value, start, start - before[name]))
+            mentions = self.mentioned if slot.form in PRONOUNS else self.written_out
+            self.recalls.append(Recall(name, slot.kind, value, start, start - mentions[name]))
         if name:
             self.mentioned[name] = len(self.text)
             if slot.form not in PRONOUNS:
                 self.written_out[name] = len(self.text)
 
     def draw(self, slot: Slot) -> str:
-        """Draw the value of a slot, and bind it where the slot names a variable."""
+        """Draw the value of a slot, and bind it if the slot names a variable."""
         values = self.grammar.values[slot.symbol]
         if slot.variable:
             taken = [value for name, value in self.bound.items() if self.grammar.variables[name] == slot.symbol]
@@ -175,13 +202,19 @@ class _Draft:
 
 @dataclass(frozen=True)
 class StoryCorpus:
-    """Whole stories, one after the other, each ended by a newline.
+    """Whole stories, one after another, each ended by a newline; `corpus` draws them.
 
     Attributes:
         stories: the stories, in order.
         text: all of them as one text.
-        log_prob: the log-probability of the text in nats, given how many stories it has.
-        recalls: every story's recalls, positions counted from the start of the text.
+        log_prob: the log-probability of the text in nats, given the number of stories.
+        recalls: the recalls of all stories, with positions counted from the start of the text.
+
+    >>> drawn = corpus(1000)
+    >>> drawn.text[: drawn.text.index(".") + 1]
+    'Once upon a time there was a gentle child called Kitty.'
+    >>> f"{drawn.nats_per_character:.3f}"
+    '0.099'
     """
 
     stories: tuple[Story, ...] = field(repr=False)
@@ -204,27 +237,27 @@ class StoryCorpus:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """The place of every story's first character."""
+        """The position of the first character of each story."""
         return tuple(accumulate((len(story.text) + 1 for story in self.stories[:-1]), initial=0))
 
     @property
     def nats_per_character(self) -> float:
-        """The floor of this very text: −log p over its characters, newlines included."""
+        """The floor for this text: −log p divided by its number of characters, newlines included."""
         return -self.log_prob / len(self.text)
 
     @property
     def nats_per_word(self) -> float:
-        """The floor of this very text: −log p over its `words`."""
+        """The floor for this text: −log p divided by its number of `words`."""
         return -self.log_prob / len(words(self.text))
 
     def split(self, fraction: float = 0.9) -> tuple[StoryCorpus, StoryCorpus]:
-        """Cut the corpus in two at the story boundary that leaves nearest to `fraction` of its characters before it.
+        """Cut the corpus in two at the story boundary nearest to this fraction of its characters.
 
         Raises:
-            ValueError: the fraction is not between 0 and 1, or a part would have no story.
+            ValueError: the fraction is not strictly between 0 and 1, or a part would have no story.
         """
         if not 0 < fraction < 1:
-            raise ValueError(f"fraction is {fraction}; it must lie between 0 and 1, both excluded, such as 0.9")
+            raise ValueError(f"fraction is {fraction}; it must lie between 0 and 1, exclusive, such as 0.9")
         ends = list(accumulate(len(story.text) + 1 for story in self.stories))
         cut = min(range(len(ends)), key=lambda story: abs(ends[story] - fraction * ends[-1])) + 1
         if cut == len(ends):
@@ -237,19 +270,27 @@ class StoryCorpus:
 
 @cache
 def grammar() -> StoryGrammar:
-    """Return the book's grammar, read once."""
-    return StoryGrammar.load(resources.files(__package__).joinpath("stories.toml").read_text(encoding="utf-8"))
+    """Return the grammar of the book's stories; the file is read once.
+
+    >>> f"{grammar().entropy_per_character():.4f} nats per character"
+    '0.1058 nats per character'
+    """
+    return StoryGrammar.from_toml(resources.files(__package__).joinpath("stories.toml").read_text(encoding="utf-8"))
 
 
 def corpus(characters: int = 1_000_000, seed: int = 0) -> StoryCorpus:
     """Draw whole stories from the book's grammar until they have at least this many characters.
 
     Args:
-        characters: how long the text must be, newlines included.
+        characters: the least length of the text, newlines included.
         seed: the same seed gives the same text, on every machine and Python version.
 
     Raises:
         ValueError: characters is not positive.
+
+    >>> drawn = corpus(2000, seed=0)
+    >>> len(drawn.stories), len(drawn.text)
+    (4, 2486)
     """
     if characters <= 0:
         raise ValueError(f"characters is {characters}; ask for at least 1")

@@ -1,4 +1,4 @@
-"""Turn symbols, characters or words, into integers and back."""
+"""Map symbols, which are characters or words, to integers and back."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ import numpy as np
 import torch
 
 UNKNOWN = "<unk>"
-NONE = -1  # stands for a symbol before the beginning or after the end, and for an n-gram that was never seen
+NONE = -1  # the number of a symbol before the beginning or after the end of a text, and of an n-gram never seen
 _WORD = re.compile(r"\n|\S+")
 
 
 def split_words(text: str) -> list[str]:
     r"""Return the words of a text that is already tokenised, as WikiText-2 is: whatever stands between white space.
 
-    A line break is a word too, "\n"; the published counts of WikiText-2 have it as ``<eos>``. Nothing else is cut:
-    ``<unk>`` and ``@-@`` stay whole. For the book's stories, whose punctuation touches the words, there is
-    `unrolled.text.stories.words`, which separates it.
-
-    What is lost is all other white space: how many spaces there were, tabs, carriage returns. " ".join(words) is
-    the text again with exactly one space between any two words.
+    A line break is a word too, "\n", counted as ``<eos>`` in the published figures for WikiText-2. Tokens such as
+    ``<unk>`` and ``@-@`` stay whole. In the book's stories punctuation touches the words: split those with
+    `unrolled.text.stories.words`. All white space other than line breaks is lost: ``" ".join(words)`` has exactly one
+    space between any two words.
 
     Args:
-        text: any text; without a word and a line break it gives an empty list.
+        text: any text; the list is empty if it holds neither a word nor a line break.
+
+    >>> split_words("the cat  saw <unk> \n")
+    ['the', 'cat', 'saw', '<unk>', '\n']
     """
     return _WORD.findall(text)
 
 
 class _Symbols:
-    """What every vocabulary has: symbols, numbered in their order."""
+    """Symbols and their numbers, as every vocabulary has them."""
 
     def __init__(self, symbols: Iterable[str]):
         self.symbols = tuple(symbols)
@@ -46,27 +47,35 @@ class _Symbols:
         return symbol in self._number
 
     def _look_up(self, numbers: Iterable[int]) -> list[str]:
-        """Return the symbols that these numbers stand for."""
+        """Return the symbols with these numbers."""
         if isinstance(numbers, torch.Tensor):
-            numbers = numbers.tolist()  # many times faster than one element after the other
+            numbers = numbers.tolist()  # many times faster than element by element
         numbers = [int(number) for number in numbers]
         wrong = [number for number in numbers if not 0 <= number < len(self)]
         if wrong:
-            raise ValueError(f"{wrong[0]} is no symbol's number; they run from 0 to {len(self) - 1}")
+            raise ValueError(f"{wrong[0]} is not the number of a symbol; the numbers run from 0 to {len(self) - 1}")
         return [self.symbols[number] for number in numbers]
 
 
 class Vocabulary(_Symbols):
-    """Number the characters of a text: the smallest code point is 0, the next is 1.
+    """Number the distinct characters of a text in the order of their code points, from 0.
 
     Args:
-        text: the text whose distinct characters are the vocabulary.
+        text: the text whose characters make up the vocabulary.
 
     Attributes:
         symbols: the characters, a tuple in the order of their numbers.
 
     Raises:
         ValueError: the text is empty.
+
+    >>> vocabulary = Vocabulary("banana")
+    >>> vocabulary.symbols
+    ('a', 'b', 'n')
+    >>> vocabulary.encode("nab")
+    tensor([2, 0, 1])
+    >>> vocabulary.decode([1, 0, 2])
+    'ban'
     """
 
     def __init__(self, text: str):
@@ -77,14 +86,14 @@ class Vocabulary(_Symbols):
         self._table[[ord(symbol) for symbol in self.symbols]] = np.arange(len(self.symbols))
 
     def __getitem__(self, symbol: str) -> int:
-        """Return the number of one symbol; KeyError where it has none."""
+        """Return the number of a symbol; KeyError if it is not in the vocabulary."""
         return self._number[symbol]
 
     def encode(self, text: str) -> torch.Tensor:
         """Return the numbers of a text's characters, int64, shape (len(text),).
 
         Raises:
-            ValueError: the text is empty, or has a character that the vocabulary lacks (named with its position).
+            ValueError: the text is empty or has a character outside the vocabulary, which is named with its position.
         """
         if not text:
             raise ValueError("the text is empty; there is nothing to encode")
@@ -100,7 +109,7 @@ class Vocabulary(_Symbols):
         return torch.from_numpy(numbers)
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """Return the text that these numbers stand for: exactly the text that was encoded.
+        """Return the text with these numbers; decoding an encoded text restores it exactly.
 
         Raises:
             ValueError: a number is outside 0 … len(self) − 1.
@@ -109,22 +118,30 @@ class Vocabulary(_Symbols):
 
 
 class WordVocabulary(_Symbols):
-    """Number the most frequent words of a corpus; every other word is ``<unk>``, number 0.
+    """Number the most frequent words of a corpus; every other word becomes ``<unk>``, which has number 0.
 
-    After ``<unk>`` the words follow from the most frequent to the rarest, equally frequent ones in the order of their
-    code points. A corpus that says ``<unk>`` itself, as WikiText-2 does, means the same symbol.
+    After ``<unk>`` come the words from the most frequent to the rarest, ties in the order of their code points. An
+    ``<unk>`` in the corpus itself, as in WikiText-2, is the same symbol.
 
     Args:
         words: the words of the corpus, in any order, from `split_words` or `unrolled.text.stories.words`.
-        size: at most so many symbols, ``<unk>`` among them; None keeps every word.
+        size: the largest number of symbols, ``<unk>`` included; None keeps every word.
 
     Attributes:
         symbols: ``<unk>`` and the words, a tuple in the order of their numbers.
         unknown: the number of ``<unk>``, 0.
 
     Raises:
-        TypeError: words is one text, not yet split.
+        TypeError: words is a text that has not been split.
         ValueError: there are no words, or size is below 2.
+
+    >>> vocabulary = WordVocabulary(["the", "cat", "saw", "the", "dog"], size=3)
+    >>> vocabulary.symbols
+    ('<unk>', 'the', 'cat')
+    >>> vocabulary.encode(["the", "dog"])
+    tensor([1, 0])
+    >>> vocabulary.decode([1, 0])
+    ['the', '<unk>']
     """
 
     unknown = 0
@@ -140,20 +157,20 @@ class WordVocabulary(_Symbols):
 
     @classmethod
     def of(cls, symbols: Iterable[str]) -> Self:
-        """Return the vocabulary that has these `symbols`, ``<unk>`` first, in their order."""
+        """Return the vocabulary with exactly these `symbols`, ``<unk>`` first, in this order."""
         vocabulary = cls.__new__(cls)
         _Symbols.__init__(vocabulary, symbols)
         return vocabulary
 
     def __getitem__(self, word: str) -> int:
-        """Return the number of one word, `unknown` where it has none of its own."""
+        """Return the number of a word, or `unknown` if it is not in the vocabulary."""
         return self._number.get(word, self.unknown)
 
     def encode(self, words: Sequence[str]) -> torch.Tensor:
-        """Return the numbers of some words, int64, shape (len(words),); those outside the vocabulary get `unknown`.
+        """Return the numbers of words, int64, shape (len(words),); words outside the vocabulary get `unknown`.
 
         Raises:
-            TypeError: words is one text, not yet split.
+            TypeError: words is a text that has not been split.
             ValueError: there are no words.
         """
         _check_words(words, "there is nothing to encode")
@@ -161,9 +178,7 @@ class WordVocabulary(_Symbols):
         return torch.from_numpy(np.fromiter(numbers, dtype=np.int64, count=len(words)))
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
-        """Return the words that these numbers stand for: those that were encoded, and ``<unk>`` for the unknown.
-
-        To print them, " ".join(words).
+        """Return the words with these numbers, ``<unk>`` for words that were not in the vocabulary.
 
         Raises:
             ValueError: a number is outside 0 … len(self) − 1.
@@ -172,8 +187,8 @@ class WordVocabulary(_Symbols):
 
 
 def _check_words(words: Sequence[str], need: str) -> None:
-    """Refuse a text in place of its words, and no words at all."""
+    """Raise if words is a text instead of a list of words, or empty; `need` says why it may not be empty."""
     if isinstance(words, str):
-        raise TypeError(f"words is the text {words[:20]!r}; split it first, as split_words does")
+        raise TypeError(f"words is the text {words[:20]!r}; split it first, for example with split_words")
     if not len(words):
         raise ValueError(f"words is empty; {need}")

@@ -1,0 +1,60 @@
+"""Every experiment of the book by its name, in the order of the chapters."""
+
+from __future__ import annotations
+
+import difflib
+
+from unrolled.experiments import (
+    ablations,
+    corpus_size,
+    counting_task,
+    decoding_ways,
+    exposure,
+    gated_stories,
+    gradients,
+    learning_rates,
+    memory_tasks,
+    model_kinds,
+    ngram_words,
+    ngrams,
+    real_texts,
+    stuck_gates,
+    timing,
+    truncation,
+    window_networks,
+)
+from unrolled.experiments.base import Experiment
+
+QUESTIONS = (  # in the order of the chapters
+    ngrams,
+    ngram_words,
+    window_networks,
+    truncation,
+    gradients,
+    memory_tasks,
+    gated_stories,
+    stuck_gates,
+    counting_task,
+    timing,
+    model_kinds,
+    learning_rates,
+    corpus_size,
+    ablations,
+    real_texts,
+    exposure,
+    decoding_ways,
+)
+EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
+
+
+def find(name: str) -> Experiment:
+    """Return the experiment of that name.
+
+    Raises:
+        ValueError: there is none; the message suggests the nearest.
+    """
+    if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(name, EXPERIMENTS, n=1, cutoff=0.3)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(EXPERIMENTS)}"
+        raise ValueError(f"there is no experiment {name!r}; {hint}")
+    return EXPERIMENTS[name]

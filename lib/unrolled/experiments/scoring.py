@@ -1,0 +1,97 @@
+"""What does a trained language model cost, how large is it, and how does it write? Asked alike of every kind of model.
+
+The experiments of chapter 7 differ in what they train and on which text. What they measure of it is declared in
+`SCORES`; `measure` trains a contender and measures that.
+"""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import torch
+
+from unrolled import decoding
+from unrolled.experiments.base import (
+    CURVE,
+    NATS,
+    PARAMETERS,
+    SAMPLE,
+    UPDATES,
+    Configuration,
+    Encoded,
+    Metric,
+    Trained,
+    fit,
+    parameters,
+    training_seconds,
+)
+from unrolled.measure import evaluate
+from unrolled.models import NeuralModel
+from unrolled.text import WordVocabulary
+from unrolled.training import History
+
+SAMPLE_LENGTH = 400  # symbols
+
+
+def size_in_bytes(model: torch.nn.Module) -> int:
+    """Return how many bytes the weights take that are trained."""
+    return sum(weight.numel() * weight.element_size() for weight in model.parameters() if weight.requires_grad)
+
+
+def training_nats(history: History) -> float:
+    """Return the mean loss of the last tenth of the updates, nats per symbol."""
+    return statistics.fmean(history.losses[-max(1, len(history.losses) // 10) :])
+
+
+def sample(model: NeuralModel, text: Encoded, seed: int) -> str:
+    """Return what the model writes after a line break, at the temperature 0.8; words with a space between them."""
+    words = isinstance(text.vocabulary, WordVocabulary)
+    prompt = ["\n"] if words else "\n"
+    written = decoding.sample(model, text.vocabulary, prompt=prompt, length=SAMPLE_LENGTH, temperature=0.8, seed=seed)
+    return " ".join(written) if words else written
+
+
+def scores(trained: Trained, config: Configuration, seed: int) -> dict:
+    """Return `SCORES` of a trained model.
+
+    Args:
+        trained: the model, its text, and what happened in training.
+        config: with the ``recipe`` of that training.
+        seed: of the sample.
+    """
+    model, text, history, checkpoint = trained
+    return {
+        "symbols": len(text.vocabulary),
+        "nats": evaluate(model, text.held_out).nats_per_symbol,
+        "training_nats": training_nats(history),
+        "updates": history.validated,
+        "curve": history.validation,
+        "seconds": training_seconds(config, checkpoint),
+        "sample": sample(model, text, seed),
+        "parameters": parameters(model),
+        "bytes": size_in_bytes(model),
+    }
+
+
+def measure(config: Configuration, seed: int, folder: Path) -> dict:
+    """Train the model of a configuration and return its `SCORES`; the seed is that of the first weights, too."""
+    return scores(fit(config, seed, folder), config, seed)
+
+
+TRAINING_NATS = Metric("nats per character", "the mean training loss over the last tenth of the updates")
+BYTES = Metric("bytes", "what the model takes in memory: a network's trained weights, an n-gram's tables")
+
+SCORES = {
+    "symbols": Metric("symbols", "V, how many different ones the text has"),
+    "nats": NATS,
+    "training_nats": TRAINING_NATS,
+    "updates": UPDATES,
+    "curve": CURVE._replace(
+        about="what it cost then, scored as the model is trained: without a carried state, afresh in every window"
+    ),
+    "seconds": Metric("seconds", "how long all updates took together"),
+    "sample": SAMPLE,
+    "parameters": PARAMETERS,
+    "bytes": BYTES,
+}
