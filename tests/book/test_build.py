@@ -74,12 +74,12 @@ def test_a_failed_installation_quotes_pip_and_leaves_no_stamp(monkeypatch, tmp_p
 
 def pins(name: str) -> dict[str, str]:
     """Return the packages pinned in a requirements file, name to version; a line that is no exact pin fails."""
-    found = {}
+    versions = {}
     for line in (ROOT / name).read_text().splitlines():
         if line.split("#")[0].strip():
             package, version = re.fullmatch(r"([\w.-]+)==([\w.]+)\s*(?:#.*)?", line).groups()
-            found[re.sub(r"[-_.]+", "-", package).lower()] = version
-    return found
+            versions[re.sub(r"[-_.]+", "-", package).lower()] = version
+    return versions
 
 
 def test_requirements_are_pinned_exactly_and_each_says_why():

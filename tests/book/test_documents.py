@@ -62,7 +62,7 @@ def test_a_path_that_is_not_there_is_found():
 
 @pytest.mark.parametrize("document", [*DOCUMENTS[:3], "teaching.md"])
 def test_every_make_command_in_a_document_is_a_target(document):
-    named = {found[1] for span in spans(read(document)) if (found := re.match(r"make ([a-z]+)", span))}
+    named = {target[1] for span in spans(read(document)) if (target := re.match(r"make ([a-z]+)", span))}
     assert named, f"{document} names no command"
     assert named <= targets(), f"{document} names {sorted(named - targets())}, which the Makefile does not have"
 

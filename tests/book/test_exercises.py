@@ -13,7 +13,7 @@ from exercise_cases import CASES, SOLUTIONS, mistakes, mutants, role, run
 from places import ROOT
 
 pytestmark = pytest.mark.book
-MUTANTS = {f"{case}: {name}": (case, cells) for case, (_, one) in CASES.items() for name, cells in mutants(one)}
+MUTANTS = {f"{case}: {name}": (case, cells) for case, (_, part) in CASES.items() for name, cells in mutants(part)}
 
 
 # Each exercise
@@ -51,8 +51,8 @@ def test_an_exercise_plants_two_mistakes_or_more_in_its_solution(case):
     exercise = CASES[case][1]
     names = [name for name, _ in mutants(exercise)]
     assert len(names) >= 2 and len(names) == len(set(names)), names
-    told = sum(cell.source.count("MISTAKE") for cell in exercise.cells)
-    assert told == len(names), f"{told} lines speak of a mistake, but only {len(names)} are of the right form"
+    lines = sum(cell.source.count("MISTAKE") for cell in exercise.cells)
+    assert lines == len(names), f"{lines} lines speak of a mistake, but only {len(names)} are of the right form"
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -71,9 +71,9 @@ def test_an_exercise_is_graded_by_one_cell_worth_its_difficulty(case):
 
 def ten_mistakes():
     """Return the set-up, the exercise, and what it gives: a script in which all ten are."""
-    before, one = next(case for case in CASES.values() if case[1].title == "Ten mistakes")
-    shown = "\n".join(cell.source for cell in one.cells if cell.cell_type == "markdown")
-    return before, one, "\n".join(re.findall(r"```python\n(.*?)```", shown, re.DOTALL))
+    before, exercise = next(case for case in CASES.values() if case[1].title == "Ten mistakes")
+    shown = "\n".join(cell.source for cell in exercise.cells if cell.cell_type == "markdown")
+    return before, exercise, "\n".join(re.findall(r"```python\n(.*?)```", shown, re.DOTALL))
 
 
 def failing(cells) -> list[str]:
@@ -89,19 +89,19 @@ def failing(cells) -> list[str]:
 
 
 def test_each_of_the_ten_mistakes_fails_its_own_check_and_no_other():
-    before, one, given = ten_mistakes()
-    told = {name: [message.partition(":")[0] for message in failing(before + cells)] for name, cells in mutants(one)}
-    assert len(told) == 10 and told == {name: [name] for name in told}
-    solved = [cell for cell in one.cells if role(cell, "solution")]
+    before, exercise, given = ten_mistakes()
+    failures = {name: [said.partition(":")[0] for said in failing(before + cells)] for name, cells in mutants(exercise)}
+    assert len(failures) == 10 and failures == {name: [name] for name in failures}
+    solved = [cell for cell in exercise.cells if role(cell, "solution")]
     script = nbformat.v4.new_code_cell(given, id="given")
-    cells = [script if cell is solved[-1] else cell for cell in one.cells if cell not in solved[:-1]]
-    assert sorted(message.partition(":")[0] for message in failing(before + cells)) == sorted(told)
+    cells = [script if cell is solved[-1] else cell for cell in exercise.cells if cell not in solved[:-1]]
+    assert sorted(message.partition(":")[0] for message in failing(before + cells)) == sorted(failures)
 
 
 def test_the_script_with_ten_mistakes_is_the_solution_with_all_of_them_and_runs():
-    before, one, given = ten_mistakes()
+    before, exercise, given = ten_mistakes()
     spoilt = []
-    for source in (cell.source for cell in one.cells if role(cell, "solution")):
+    for source in (cell.source for cell in exercise.cells if role(cell, "solution")):
         lines = source.split("\n")
         for _, wrong in mistakes(source):
             changed = zip(wrong.split("\n"), source.split("\n"), strict=True)
@@ -129,7 +129,7 @@ def notebook(request):
 
 
 def test_no_letter_is_the_right_reason_most_of_the_time():
-    sources = [cell.source for _, one in CASES.values() for cell in one.cells if role(cell, "solution")]
+    sources = [cell.source for _, exercise in CASES.values() for cell in exercise.cells if role(cell, "solution")]
     right = re.findall(r'^reason = "(\w)"', "\n".join(sources), re.MULTILINE)
     assert len(right) > 10 and max(map(right.count, right)) <= len(right) / 2, right
 
@@ -139,10 +139,10 @@ def test_there_are_exercises():
 
 
 def test_a_notebook_has_six_exercises_of_all_kinds_numbered_in_order(notebook):
-    chapter = next(int(stem[:2]) for stem, one in SOLUTIONS.items() if one is notebook)
-    found = exercises.split(notebook)[1]
-    assert [one.number for one in found] == [f"{chapter}.{n}" for n in range(1, len(found) + 1)]
-    assert len(found) >= 6 and {one.kind for one in found} == {"Derive", "Build", "Measure"}
+    chapter = next(int(stem[:2]) for stem, solution in SOLUTIONS.items() if solution is notebook)
+    parts = exercises.split(notebook)[1]
+    assert [part.number for part in parts] == [f"{chapter}.{n}" for n in range(1, len(parts) + 1)]
+    assert len(parts) >= 6 and {part.kind for part in parts} == {"Derive", "Build", "Measure"}
 
 
 def test_a_notebook_begins_with_the_bootstrap_cell_and_a_locked_set_up(notebook):
@@ -160,11 +160,11 @@ def test_a_notebook_keeps_the_rules_of_its_cells(notebook):
         assert not cell.outputs and cell.execution_count is None, f"{cell.id} has outputs; clear them"
         ast.parse(cell.source)
         if cell.source != bootstrap_cell.text():
-            told = cell.metadata.nbgrader
-            assert told.schema_version == 3 and told.solution + told.locked == 1, f"{cell.id}: {told}"
-            assert told.grade_id == cell.id, f"{cell.id} is called {told.grade_id} in nbgrader's metadata"
+            roles = cell.metadata.nbgrader
+            assert roles.schema_version == 3 and roles.solution + roles.locked == 1, f"{cell.id}: {roles}"
+            assert roles.grade_id == cell.id, f"{cell.id} is called {roles.grade_id} in nbgrader's metadata"
             regions = cell.source.count("### BEGIN SOLUTION"), cell.source.count("### END SOLUTION")
-            assert regions == ((1, 1) if told.solution else (0, 0)), f"{cell.id}: {regions} regions of solution"
+            assert regions == ((1, 1) if roles.solution else (0, 0)), f"{cell.id}: {regions} regions of solution"
 
 
 # What is generated
@@ -187,8 +187,8 @@ def test_an_exercise_notebook_gives_nothing_away(stem):
     for cell, given in zip(released.cells, SOLUTIONS[stem].cells, strict=True):
         for secret in re.findall(r"### BEGIN .*?### END ", given.source, re.DOTALL):
             lines = {line.strip() for line in secret.splitlines()}
-            told = {line for line in lines & {line.strip() for line in cell.source.splitlines()} if len(line) > 3}
-            assert not told, f"{cell.id} shows {sorted(told)}"
+            given_away = {line for line in lines & {line.strip() for line in cell.source.splitlines()} if len(line) > 3}
+            assert not given_away, f"{cell.id} shows {sorted(given_away)}"
         if role(given, "solution"):
             assert cell.source.count("raise NotImplementedError(") == 1
         if role(given, "grade"):
@@ -197,10 +197,10 @@ def test_an_exercise_notebook_gives_nothing_away(stem):
 
 def test_the_table_of_a_notebook_lists_its_exercises(notebook):
     rows = exercises.table(notebook).splitlines()[2:]
-    found = exercises.split(notebook)[1]
-    assert len(rows) == len(found)
+    parts = exercises.split(notebook)[1]
+    assert len(rows) == len(parts)
     assert all(
-        f"| {one.number} | {one.title} | {one.kind.lower()} |" in row for row, one in zip(rows, found, strict=True)
+        f"| {part.number} | {part.title} | {part.kind.lower()} |" in row for row, part in zip(rows, parts, strict=True)
     )
 
 
@@ -211,8 +211,8 @@ def test_the_summary_adds_up_what_the_tables_list():
         kinds = [sum(row[2] == kind for row in rows) for kind in ("derive", "build", "measure")]
         sums.append([len(rows), *kinds, sum(int(row[4]) for row in rows), sum(worth[row[3]] for row in rows)])
     rows = (ROOT / "exercises" / "summary.md").read_text("utf8").splitlines()[2:]
-    told = [[int(number) for number in row.strip("| ").split(" | ")[-6:]] for row in rows]
-    assert told == [*sums, [sum(column) for column in zip(*sums, strict=True)]]
+    printed = [[int(number) for number in row.strip("| ").split(" | ")[-6:]] for row in rows]
+    assert printed == [*sums, [sum(column) for column in zip(*sums, strict=True)]]
 
 
 # Proof that the rules can fail
@@ -243,5 +243,5 @@ def test_a_heading_that_declares_nothing_is_refused():
 )
 def test_an_error_is_laid_at_its_cell(source, error, where):
     cell = nbformat.v4.new_code_cell(source, id="a")
-    found = run([cell])
-    assert found[1] == where and (found[0] is None if error is None else isinstance(found[0], error))
+    raised, place = run([cell])
+    assert place == where and (raised is None if error is None else isinstance(raised, error))

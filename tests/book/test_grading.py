@@ -55,7 +55,7 @@ def hand_in(course, assignment: str, handed_in: dict[str, dict[str, str]]) -> No
 def scores(course, assignment: str) -> dict[str, float]:
     """Return what the gradebook has for each student."""
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
-        return {one.student.id: one.score for one in book.assignment_submissions(assignment)}
+        return {submission.student.id: submission.score for submission in book.assignment_submissions(assignment)}
 
 
 def autograded(course, assignment: str, student: str) -> dict[str, nbformat.NotebookNode]:
@@ -74,14 +74,14 @@ def course(tmp_path_factory):
     return folder / "course"
 
 
-def with_mistakes(found) -> dict[str, str]:
+def with_mistakes(parts) -> dict[str, str]:
     """Return the solutions of all exercises, by their cells' ids, with the first mistake in every second exercise."""
     sources = {}
-    for number, one in enumerate(found):
+    for number, part in enumerate(parts):
         planted = bool(number % 2)
-        for cell in one.cells:
+        for cell in part.cells:
             if cell.metadata.get("nbgrader", {}).get("solution"):
-                wrong = next(mistakes(cell.source), None) if planted and not sources.get(one.number) else None
+                wrong = next(mistakes(cell.source), None) if planted and not sources.get(part.number) else None
                 sources[cell.id] = wrong[1] if wrong else cell.source
     return sources
 
@@ -91,18 +91,18 @@ def graded(request, course):
     """The name of an assignment that three students have handed in, and the exercises in it; nbgrader has graded it."""
     name = request.param
     solutions = nbformat.read(ROOT / "solutions" / f"{name}.ipynb", as_version=4)
-    found = exercises.split(solutions)[1]
+    parts = exercises.split(solutions)[1]
     follow(course, "An assignment", name)
     answers = {cell.id: cell.source for cell in solutions.cells if cell.metadata.get("nbgrader", {}).get("solution")}
     checks = [cell.id for cell in solutions.cells if cell.metadata.get("nbgrader", {}).get("grade")]
     edited = dict.fromkeys(checks, "pass  # nothing to see here")
-    hand_in(course, name, {"ada": answers, "ben": edited, "cleo": with_mistakes(found)})
+    hand_in(course, name, {"ada": answers, "ben": edited, "cleo": with_mistakes(parts)})
     follow(course, "Grade", name)
-    return name, found
+    return name, parts
 
 
-def points(found) -> list[int]:
-    return [1 + exercises.LEVELS.index(one.difficulty) for one in found]
+def points(parts) -> list[int]:
+    return [1 + exercises.LEVELS.index(part.difficulty) for part in parts]
 
 
 def test_nbgrader_releases_what_is_in_the_book(course, graded):
@@ -114,8 +114,8 @@ def test_nbgrader_releases_what_is_in_the_book(course, graded):
 
 
 def test_the_scores_are_full_none_and_in_between(course, graded):
-    name, found = graded
-    each = points(found)
+    name, parts = graded
+    each = points(parts)
     assert scores(course, name) == {"ada": sum(each), "ben": 0, "cleo": sum(each[::2])}
     with (course / "grades.csv").open(encoding="utf8") as file:
         exported = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file) if row["assignment"] == name}
@@ -123,14 +123,14 @@ def test_the_scores_are_full_none_and_in_between(course, graded):
 
 
 def test_a_check_that_a_student_has_edited_is_the_original_again(course, graded):
-    name, found = graded
+    name, parts = graded
     given = autograded(course, name, "ben")
-    originals = [cell for one in found for cell in one.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    originals = [cell for part in parts for cell in part.cells if cell.metadata.get("nbgrader", {}).get("grade")]
     assert [given[cell.id].source for cell in originals] == [cell.source for cell in originals]
 
 
 def test_the_feedback_quotes_the_checks_and_shows_what_a_student_has_added(course, graded):
-    name, found = graded
+    name, parts = graded
     page = (course / "feedback" / "cleo" / name / f"{name}.html").read_text(encoding="utf8")
     assert "In the words of cleo." in page
     failed = [
@@ -139,7 +139,7 @@ def test_the_feedback_quotes_the_checks_and_shows_what_a_student_has_added(cours
         for output in cell.get("outputs", [])
         if output.output_type == "error"
     ]
-    assert len(failed) == len(found) // 2 and {output.ename for output in failed} == {"AssertionError"}
+    assert len(failed) == len(parts) // 2 and {output.ename for output in failed} == {"AssertionError"}
     assert all(output.evalue.split()[0] in page for output in failed)
 
 
@@ -162,8 +162,8 @@ def beset(course):
         nbformat.v4.new_code_cell("assert True, 'a point for coming'", id="present"),
     ]
     for cell, solution in zip(cells, (True, False, False), strict=True):
-        told = {"grade": not solution, "grade_id": cell.id, "locked": not solution, "schema_version": 3}
-        cell.metadata["nbgrader"] = told | {"solution": solution, "task": False} | ({} if solution else {"points": 1})
+        roles = {"grade": not solution, "grade_id": cell.id, "locked": not solution, "schema_version": 3}
+        cell.metadata["nbgrader"] = roles | {"solution": solution, "task": False} | ({} if solution else {"points": 1})
     (course / "source" / name).mkdir(parents=True)
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), course / "source" / name / f"{name}.ipynb")
@@ -193,7 +193,8 @@ def test_what_stopped_a_submission_is_said(course, beset):
 
 def test_who_is_late_may_lose_all_but_loses_nothing_unless_it_is_asked_for(course, beset):
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
-        late = {one.student.id: one.late_submission_penalty for one in book.assignment_submissions(beset[0])}
+        submissions = book.assignment_submissions(beset[0])
+        late = {submission.student.id: submission.late_submission_penalty for submission in submissions}
     assert {student: penalty for student, penalty in late.items() if penalty} == {"e-right": 2}
     assert LateSubmissionPlugin().penalty_method == "none"
 

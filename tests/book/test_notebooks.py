@@ -197,9 +197,9 @@ def shows(name: str) -> dict:
     """Return a cell that saves and shows a figure."""
     image = {"alt": "Line chart of one thing against another, showing that it falls."}
     figure = {"caption": "It falls.", "name": f"fig-{name}"}
-    one = cell(f'plots.save(fig, "{name}")\nplt.show()', mystnb={"image": image, "figure": figure})
-    one["outputs"] = [{"output_type": "display_data", "data": {"image/png": ""}, "metadata": {}}]
-    return one
+    figure_cell = cell(f'plots.save(fig, "{name}")\nplt.show()', mystnb={"image": image, "figure": figure})
+    figure_cell["outputs"] = [{"output_type": "display_data", "data": {"image/png": ""}, "metadata": {}}]
+    return figure_cell
 
 
 def specimen() -> dict:
@@ -211,9 +211,9 @@ def specimen() -> dict:
         cell("explore.slider(frames, 'w')"),
     ]
     cells += [cell(f"assert {n} < 100") for n in range(8)] + [cell("print(1)") for _ in range(6)]
-    for number, one in enumerate(cells, start=1):
-        one["execution_count"] = number
-        one["outputs"] = one["outputs"] or [{"output_type": "stream", "name": "stdout", "text": "1\n"}]
+    for number, each in enumerate(cells, start=1):
+        each["execution_count"] = number
+        each["outputs"] = each["outputs"] or [{"output_type": "stream", "name": "stdout", "text": "1\n"}]
     first = {"cell_type": "markdown", "source": f"# Title\n\nWhy?\n\n{BEFORE}\n\n{bullets}\nText.", "metadata": {}}
     last = {"cell_type": "markdown", "source": f"{AFTER}\n\n{bullets}\n- - -", "metadata": {}}
     return {"cells": [first, *cells, last], "metadata": {}}
@@ -282,10 +282,10 @@ def test_nbval_passes_what_is_stored_and_fails_a_drift(tmp_path):
     NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
     path = tmp_path / "tiny.ipynb"
     nbformat.write(notebook, path)
-    told = nbval(path)
-    assert told.returncode == 0 and "3 passed" in told.stdout, told.stdout
+    done = nbval(path)
+    assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
     notebook.cells[0].source = "half = 0.51"
     nbformat.write(notebook, path)
-    told = nbval(path)
-    assert told.returncode == 1 and "1 failed, 2 passed" in told.stdout, told.stdout
-    assert "0.0010" in told.stdout and "0.0012" in told.stdout
+    done = nbval(path)
+    assert done.returncode == 1 and "1 failed, 2 passed" in done.stdout, done.stdout
+    assert "0.0010" in done.stdout and "0.0012" in done.stdout

@@ -170,11 +170,11 @@ def test_every_explorer_moves_by_keyboard_and_has_a_name(visit, name):
     for explorer in explorers:
         handle, picture = explorer.get_by_role("slider"), explorer.locator("img.widget-image").first
         assert len(handle.get_attribute("aria-label").strip()) > 2
-        before, told = picture.get_attribute("src"), handle.get_attribute("aria-valuetext")
+        before, value = picture.get_attribute("src"), handle.get_attribute("aria-valuetext")
         handle.focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_function("([e, old]) => e.src !== old", arg=[picture.element_handle(), before], timeout=5000)
-        assert handle.get_attribute("aria-valuetext") != told
+        assert handle.get_attribute("aria-valuetext") != value
         assert picture.evaluate("e => e.decode().then(() => e.naturalWidth)") > 0
     assert explorers
 
@@ -203,11 +203,11 @@ class Links(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        self.names |= {found[word] for word in ("id", "name") if found.get(word)}
+        values = dict(attributes)
+        self.names |= {values[word] for word in ("id", "name") if values.get(word)}
         for word in ("href", "src"):
-            if found.get(word) and not (word == "href" and tag == "link"):
-                self.targets.add(found[word])
+            if values.get(word) and not (word == "href" and tag == "link"):
+                self.targets.add(values[word])
 
 
 def test_links_inside_the_book_lead_somewhere(html):

@@ -83,12 +83,12 @@ def test_every_chapter_has_exercises_in_four_weeks_and_every_exercise_its_place_
 
 def test_every_exercise_has_one_row_that_says_in_few_words_what_it_tests():
     tables = re.findall(r"\{dropdown\} Chapter (\d+)\n(.*?)^```", teaching.PAGE, re.MULTILINE | re.DOTALL)
-    told = [(chapter, *row) for chapter, table in tables for row in teaching.rows(table)]
-    numbers = [number for _, number, _ in told]
+    listing = [(chapter, *row) for chapter, table in tables for row in teaching.rows(table)]
+    numbers = [number for _, number, _ in listing]
     assert sorted(numbers) == sorted(CASES), f"not one row each: {set(CASES).symmetric_difference(numbers)}"
     assert numbers == list(CASES), "the rows are not in order"
-    assert all(number.startswith(f"{chapter}.") for chapter, number, _ in told)
-    long = [number for number, what in (row[1:] for row in told) if len(what.split()) > 12]
+    assert all(number.startswith(f"{chapter}.") for chapter, number, _ in listing)
+    long = [number for number, what in (row[1:] for row in listing) if len(what.split()) > 12]
     assert not long, f"more than twelve words on {long}"
 
 
