@@ -8,7 +8,7 @@ import pytest
 
 from unrolled import experiments
 from unrolled.__main__ import main
-from unrolled.experiments import Experiment, Metric, base, completing, records, running
+from unrolled.experiments import Experiment, Metric, base, completing, provenance, records, running
 from unrolled.models import LanguageModel
 
 HEADS = {"heads": Metric("throws", "how often it fell")}
@@ -81,10 +81,10 @@ def test_a_part_that_was_stopped_has_no_time(monkeypatch, tmp_path):
 
 def test_each_part_keeps_its_own_circumstances(coin, tmp_path, monkeypatch):
     experiments.run("coin", seeds=[0], folder=tmp_path / "runs")
-    monkeypatch.setattr(records, "commit", lambda: "another")
+    monkeypatch.setattr(provenance, "commit", lambda: "another")
     record = experiments.run("coin", seeds=[0, 1], folder=tmp_path / "runs")
     commits = {place: part.circumstances["commit"] for place, part in record.parts.items()}
-    assert commits["fair", 0] != "another" == commits["fair", 1] and " and another," in record.provenance()
+    assert commits["fair", 0] != "another" == commits["fair", 1] and " and another," in record.details()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_configuration_has_all_arguments(monkeypatch):
 
 def test_what_is_lacking_is_measured_and_timings_first(coin, monkeypatch, tmp_path, capsys):
     add(monkeypatch, lambda configs, *_: {label: {"heads": 1} for label in configs}, together=True, seeds=1)
-    monkeypatch.setattr(records, "commit", lambda: "this")
+    monkeypatch.setattr(provenance, "commit", lambda: "this")
     commands = []
 
     def run(command, **options):
