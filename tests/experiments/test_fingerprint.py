@@ -44,9 +44,9 @@ def test_models_begin_to_learn_as_they_did_when_they_were_recorded(name):
         for seed in record.seeds(label):
             changed = differences(record.parts[label, seed].fingerprint, now)
             assert not changed, (
-                f"{name}, {label}, seed {seed}: {', '.join(changed)} of the first updates are not as they were: "
-                f"{record.parts[label, seed].fingerprint} then, {now} now. Something that no configuration names has "
-                "changed in how the library trains; take the change back, or measure again with: "
+                f"{name}, {label}, seed {seed}: {', '.join(changed)} of the first updates were "
+                f"{record.parts[label, seed].fingerprint} and are {now}. The library trains otherwise than it did, by "
+                "a default perhaps that no configuration names: take the change back, or measure again with "
                 f"{records.command(name, record.profile, label)} --fresh"
             )
 

@@ -247,9 +247,15 @@ def fit(
     """
     text = encoded(config) if text is None else text
     recipe, checkpoint, lock = recipe_of(config), folder / f"{name}.pt", FileLock(folder / f".{name}.lock")
-    distributed.first(lambda: folder.mkdir(parents=True, exist_ok=True) or lock.acquire())  # others wait for its end
+
+    def prepare() -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()  # others wait for its end
+        if not (folder / f"{name}.model").exists():
+            provenance.begin(folder)
+
     try:
-        distributed.first(lambda: (folder / f"{name}.model").exists() or provenance.begin(folder))
+        distributed.first(prepare)
         torch.manual_seed(seed)
         model = (begin or partial(model_of, config))(len(text.vocabulary)).to(settings.device())
         history = train(
