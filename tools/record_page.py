@@ -35,7 +35,7 @@ def entry(experiment: Experiment, use: drawn_from.Use) -> str:
     """Return the part of the page that is about one experiment."""
     recorded = (records.FOLDER / f"{experiment.name}.json").exists()
     record = records.load_record(experiment.name) if recorded else Record(experiment.name, "quick", {}, {})
-    described = "\n".join(f"{term}\n: {text}\n" for term, text in description(experiment, record, use).items() if text)
+    facts = "\n".join(f"- {name}: {fact}" for name, fact in description(experiment, record, use).items() if fact)
     metrics = "\n".join(f"`{name}`{dimensions(of)}\n: {plain(of.about)}\n" for name, of in experiment.metrics.items())
     return f"""
 (record-{experiment.name})=
@@ -43,7 +43,8 @@ def entry(experiment: Experiment, use: drawn_from.Use) -> str:
 
 {plain(experiment.title)}.
 {thumbnail(use.figures)}
-{described}
+{facts}
+
 :::{{dropdown}} What is measured
 {metrics}:::
 """
@@ -59,7 +60,7 @@ def description(experiment: Experiment, record: Record, use: drawn_from.Use) -> 
     return {
         "Contenders": ", ".join(f"`{label}`" for label in experiment.contenders[record.profile]),
         "Measured": measured,
-        "With": versions and f"{versions}; {library}",
+        "Library": versions and f"{versions}; {library}",
         "Missing": ", ".join(missing) if record.parts else "everything: it has not been measured yet",
         "Command": f"`{records.command(experiment.name, record.profile)}`",
         "Read in": ", ".join(chapters),
