@@ -7,10 +7,21 @@ PYTHON ?= $(shell for python in $$(sed -n 's/^executable = //p' .venv/pyvenv.cfg
 	if $$python -c '$(SUITS)' >/dev/null 2>&1; then echo $$python; exit; fi; done; echo python3)
 
 RUN := .venv/bin/python
-.PHONY: help environment book html chapters exercises test bench compat claims address clean
+PYTEST := $(RUN) -m pytest -p no:cacheprovider
+LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
+FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib tests tools benchmarks chapters solutions noxfile.py
+.PHONY: help environment book html chapters exercises records check test bench compat claims address clean
+
+# $(call stage,NAME,COMMAND) runs a stage of `make test`, which must succeed and change no file of the project.
+state = { git status --porcelain; git diff HEAD; } 2>/dev/null | cksum
+define stage
+@echo '== $(1)'; before=$$($(state)); $(2) || exit; test "$$before" = "$$($(state))" || \
+	{ echo "FAILED: '$(1)' changed the project's own files; git status shows which"; exit 1; }
+endef
 
 help:  ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## */\1	/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { name[++n] = $$1; text[n] = $$2; if (length($$1) > width) width = length($$1) } \
+		END { for (i = 1; i <= n; i++) printf "make %-" width "s  %s\n", name[i], text[i] }' Makefile
 
 book: environment  ## install what is missing, execute the chapters that changed, build _build/html (STUDENT=1: no solutions)
 	@$(RUN) tools/book.py $(if $(STUDENT),--student)
@@ -24,17 +35,32 @@ chapters: environment  ## re-run the chapters in place, store their outputs, ref
 exercises: environment  ## generate exercises/ from solutions/
 	@$(RUN) tools/exercises.py
 
+records: environment  ## measure the records that are missing or stale (NAME=rnn-windows: one experiment)
+	@$(RUN) -m unrolled records $(NAME)
+
+check: environment  ## lint, test the library: for the working day, about two minutes
+	@$(LINT)
+	@$(FORMAT)
+	@OMP_NUM_THREADS=1 $(PYTEST) tests -m 'not book' --quiet --numprocesses logical --maxprocesses 4 --dist worksteal
+
 test: environment  ## lint, build the book, test library, chapters and pages
-	@$(RUN) tools/check.py
+	$(call stage,lint,$(LINT))
+	$(call stage,format,$(FORMAT))
+	$(call stage,book,$(RUN) tools/book.py)
+	$(call stage,tests,$(PYTEST) tests chapters --durations=10 --nbval --nbval-current-env --nbval-cell-timeout=120)
 
 bench: environment  ## time the library against its peers
 	@$(RUN) benchmarks/run.py
 
-compat: environment  ## other Pythons, newest packages, Colab's, every exercise graded (PART=pythons|newest|colab|grading: one)
-	@$(RUN) tools/compat.py $(PART)
+compat: environment  ## other Pythons, newest packages, Colab's, every exercise graded (PART=tests|newest|colab|grading: one)
+	@status=0; \
+	$(if $(filter colab grading,$(PART)),,$(RUN) -m nox $(PART:%=--session %) || status=1;) \
+	$(if $(filter tests newest,$(PART)),,$(RUN) tools/compat.py $(PART) || status=1;) \
+	exit $$status
 
-claims: environment  ## every chapter's asserts under five fresh seeds, one and two threads (CHAPTER=02: one)
+claims: environment  ## every chapter's asserts under five fresh seeds, one and two threads; ten kills (CHAPTER=02: one)
 	@$(RUN) tools/claims.py $(CHAPTER)
+	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/training/test_kills.py)
 
 address:  ## tell the book where it lives: make address URL=https://github.com/you/unrolled
 	@$(PYTHON) tools/address.py "$(URL)"

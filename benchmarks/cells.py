@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 from torch import nn
@@ -10,29 +12,49 @@ from torch import nn
 from pairs import Pair
 from unrolled.cells import CELLS, Cell, GRUCell, LSTMCell, unroll
 
-SHAPES = [  # cell, batch, time steps, d = h, forward only
-    ("rnn", 32, 64, 128, False),
-    ("rnn", 32, 64, 128, True),
-    ("rnn", 64, 128, 256, False),
-    ("rnn", 1, 64, 128, False),
-    ("lstm", 1, 64, 128, False),
-    ("lstm", 64, 128, 128, True),
-    ("gru", 1, 64, 128, False),
-    ("gru", 64, 128, 128, True),
+TRAINED = [  # cell, batch, time steps, d = h
+    ("RNN", 32, 64, 128),
+    ("RNN", 64, 128, 256),
+    ("RNN", 1, 64, 128),
+    ("LSTM", 1, 64, 128),
+    ("GRU", 1, 64, 128),
 ]
-BATCH, TIME_STEPS, SIZE = 64, 128, 128  # of the ladder
+RESET_BEFORE = "GRU, reset before"  # PyTorch's GRU resets after the product: another model, whose time is compared
+SCORED = [
+    ("RNN", 32, 64, 128),
+    ("LSTM", 32, 64, 128),
+    ("GRU", 32, 64, 128),
+    (RESET_BEFORE, 32, 64, 128),
+    ("RNN", 1, 64, 128),
+    ("LSTM", 1, 64, 128),
+    ("GRU", 1, 64, 128),
+    ("LSTM", 64, 128, 128),
+    ("GRU", 64, 128, 128),
+]
+STEPPED = ("RNN", "LSTM", "GRU", RESET_BEFORE)  # one step at a time, as in sampling
+BATCH, TIME_STEPS, SIZE = 64, 128, 128  # of the ladder; the single steps have the last two
 
 Layer = Callable[[torch.Tensor], torch.Tensor]  # (batch, time, d) → the hidden states, (batch, time, h)
 
 
-def rows() -> Iterator[Pair]:
-    """Yield the comparisons: each cell, as the library runs it, on the same input as its peer."""
-    for kind, batch, time_steps, size, forward_only in SHAPES:
+def training() -> Iterator[Pair]:
+    """Yield the comparisons with gradients: whole sequences, forward and backward, as the library runs them."""
+    for kind, batch, time_steps, size in TRAINED:
         theirs, cell = twins(kind, size)
-        inputs = torch.randn(batch, time_steps, size, requires_grad=not forward_only)
-        passes = forward if forward_only else both_passes
-        name = f"{kind.upper()}, {passes.__doc__.split(':')[0]}, B={batch} T={time_steps} d=h={size}"
-        yield pair(name, passes, inputs, lambda x, cell=cell: unroll(cell, x)[0], lambda x, theirs=theirs: theirs(x)[0])
+        inputs = torch.randn(batch, time_steps, size, requires_grad=True)
+        name = f"{kind}, B={batch} T={time_steps} d=h={size}"
+        yield pair(name, both_passes, inputs, at_once(partial(unroll, cell)), at_once(theirs))
+
+
+def scoring() -> Iterator[Pair]:
+    """Yield the comparisons without gradients: whole sequences, then single steps, each with the state of the last."""
+    cases = [(f"{kind}, B={b} T={t} d=h={size}", kind, b, t, size, at_once) for kind, b, t, size in SCORED]
+    cases += [(f"{kind}, single steps, B=1 d=h={SIZE}", kind, 1, TIME_STEPS, SIZE, by_steps) for kind in STEPPED]
+    for name, kind, batch, time_steps, size, layer in cases:
+        theirs, cell = twins(kind, size)
+        inputs = torch.randn(batch, time_steps, size)
+        within = math.inf if kind == RESET_BEFORE else 1e-4
+        yield pair(name, forward, inputs, layer(partial(unroll, cell)), layer(theirs), within)
 
 
 def ladder(kind: str, compiled: bool) -> Iterator[Pair | str]:
@@ -42,16 +64,16 @@ def ladder(kind: str, compiled: bool) -> Iterator[Pair | str]:
         kind: ``"lstm"`` or ``"gru"``.
         compiled: whether ``torch.compile`` is tried, which takes a minute.
     """
-    theirs, cell = twins(kind, SIZE)
+    theirs, cell = twins(kind.upper(), SIZE)
     inputs = torch.randn(BATCH, TIME_STEPS, SIZE, requires_grad=True)
     rungs: dict[str, Layer] = {
         "naive loop": lambda x: by_gates(cell, x, hoisted=False),
         "input projection hoisted": lambda x: by_gates(cell, x, hoisted=True),
-        "gates fused: the plain steps": lambda x: unroll(cell, x, plain=True)[0],
-        "backward pass by hand: the default": lambda x: unroll(cell, x)[0],
+        "gates fused: the plain steps": at_once(partial(unroll, cell, plain=True)),
+        "backward pass by hand: the default": at_once(partial(unroll, cell)),
     }
     for name, layer in rungs.items():
-        yield pair(name, both_passes, inputs, layer, lambda x: theirs(x)[0])
+        yield pair(name, both_passes, inputs, layer, at_once(theirs))
     if not compiled:
         yield "torch.compile is left out: --quick"
         return
@@ -61,18 +83,44 @@ def ladder(kind: str, compiled: bool) -> Iterator[Pair | str]:
     except Exception as error:  # whatever a compiler may say
         yield f"torch.compile is left out: it does not work here: {str(error).splitlines()[0]}"
         return
-    yield pair("plain steps, compiled", both_passes, inputs, layer, lambda x: theirs(x)[0])
+    yield pair("plain steps, compiled", both_passes, inputs, layer, at_once(theirs))
 
 
 def twins(kind: str, size: int) -> tuple[nn.RNNBase, Cell]:
-    """Return PyTorch's network of one layer, and the book's cell with the same weights."""
-    theirs = CELLS[kind].torch_layer(size, size, batch_first=True)
-    return theirs, CELLS[kind].from_torch(theirs)
+    """Return PyTorch's network of one layer, and the book's cell with the same weights (not for `RESET_BEFORE`)."""
+    if kind == RESET_BEFORE:
+        return nn.GRU(size, size, batch_first=True), GRUCell(size, size)
+    theirs = CELLS[kind.lower()].torch_layer(size, size, batch_first=True)
+    return theirs, CELLS[kind.lower()].from_torch(theirs)
 
 
-def pair(name: str, passes: Callable[[Layer, torch.Tensor], float], inputs: torch.Tensor, ours: Layer, peer: Layer):
+def pair(
+    name: str,
+    passes: Callable[[Layer, torch.Tensor], float],
+    inputs: torch.Tensor,
+    ours: Layer,
+    peer: Layer,
+    within: float = 1e-4,
+) -> Pair:
     """Return the two layers on the same input."""
-    return Pair(name, lambda: passes(ours, inputs), lambda: passes(peer, inputs), within=1e-4)
+    return Pair(name, lambda: passes(ours, inputs), lambda: passes(peer, inputs), within)
+
+
+def at_once(core: Callable) -> Layer:
+    """Return the layer that reads the whole sequence by (inputs, state) → (states, state)."""
+    return lambda inputs: core(inputs)[0]
+
+
+def by_steps(core: Callable) -> Layer:
+    """Return the layer that reads the same one step at a time, as in sampling, and returns the last hidden state."""
+
+    def layer(inputs: torch.Tensor) -> torch.Tensor:
+        states, state = core(inputs[:, :1])
+        for t in range(1, inputs.shape[1]):
+            states, state = core(inputs[:, t : t + 1], state)
+        return states
+
+    return layer
 
 
 def forward(layer: Layer, inputs: torch.Tensor) -> float:

@@ -29,7 +29,8 @@ def time_cells(pairs: int, seconds: float, quick: bool) -> None:
     """Print the tables of the recurrent cells: as the library runs them, then rung by rung."""
     torch.manual_seed(0)
     print(f"\nCells, with {torch.get_num_threads()} threads")
-    table("ours ÷ torch.nn", cells.rows(), pairs, seconds)
+    table("ours ÷ torch.nn, forward and backward", cells.training(), pairs, seconds)
+    table("ours ÷ torch.nn, without gradients", cells.scoring(), pairs, seconds)
     for kind in ("lstm", "gru"):
         title = f"{kind.upper()}, B={cells.BATCH} T={cells.TIME_STEPS} d=h={cells.SIZE}, ÷ torch.nn"
         table(title, cells.ladder(kind, compiled=not quick), pairs, seconds)

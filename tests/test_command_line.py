@@ -290,13 +290,23 @@ def test_words_are_written_as_words(tmp_path):
 
 def test_a_model_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
     def cut_off(_, file):
-        Path(file).write_bytes(b"half")
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.torch, "save", cut_off)
     with pytest.raises(OSError, match="No space left"):
         files.save_model(tmp_path / "a.model", LanguageModel(3, hidden_size=4), Vocabulary("abc"))
     assert not (tmp_path / "a.model").exists()
+
+
+def test_a_single_altered_weight_of_a_model_is_noticed(tmp_path):
+    model, path = LanguageModel(3, hidden_size=4), tmp_path / "a.model"
+    files.save_model(path, model, Vocabulary("abc"))
+    content = path.read_bytes()
+    place = content.index(model.output.weight.detach().numpy().tobytes())
+    path.write_bytes(content[:place] + bytes(8) + content[place + 8 :])
+    with pytest.raises(ValueError, match=r"a.model holds no model that can be read \(its part .* was altered\)"):
+        files.load_model(path)
 
 
 @pytest.mark.parametrize("kind", files.KINDS.values())

@@ -7,10 +7,9 @@ import sympy
 import torch
 from torch import nn
 
-from unrolled import experiments
-from unrolled.cells import CELLS, RNNCell, initialise, unroll
-from unrolled.experiments import memory as experiment
-from unrolled.tasks import TASKS, Adding, Copy, Outcome, SequenceModel, score, solve
+from counter import Counter
+from unrolled.cells import CELLS, LSTMCell, RNNCell, initialise, unroll
+from unrolled.tasks import TASKS, Adding, Copy, Counting, SequenceModel, counted, score, solve
 
 
 def seeded(seed=0):
@@ -72,7 +71,45 @@ def test_the_trivial_loss_of_copy_is_that_of_the_best_answer_that_knows_only_the
     assert torch.special.entr(shares).sum(0).mean().item() == pytest.approx(task.trivial, rel=1e-3)
 
 
-def test_one_knows_the_goal():
+@pytest.mark.parametrize("length", [2, 7])
+def test_counting_shows_as_many_b_as_a_and_wants_the_last(length):
+    task = Counting(length)
+    inputs, targets = task.batch(3000, torch.Generator().manual_seed(0))
+    assert inputs.shape == (3000, 2 * length, 2) and targets.shape == (3000, 2 * length)
+    for row, wanted in zip(inputs[:50], targets[:50], strict=True):
+        letters = "".join("ab."[{(1, 0): 0, (0, 1): 1}.get(tuple(step), 2)] for step in row.int().tolist())
+        n = letters.count("a")
+        assert letters == ("a" * n + "b" * n).ljust(2 * length, ".")
+        assert wanted.tolist() == [-1] * n + [0] * (n - 1) + [1] + [-1] * (2 * (length - n))
+    assert set(inputs[..., 0].sum(1).int().tolist()) == set(range(1, length + 1))
+
+
+def test_the_trivial_loss_of_counting_is_that_of_the_best_constant_answer():
+    task = Counting(9)
+    _, targets = task.batch(50_000, torch.Generator().manual_seed(0))
+    share = targets[targets >= 0].mean()
+    losses = [
+        task.loss(torch.full((50_000, 18, 1), logit.item()), targets) for logit in share.logit() + torch.arange(-1, 2)
+    ]
+    assert share.item() == pytest.approx(2 / 10, rel=0.02)
+    assert losses[1].item() == pytest.approx(task.trivial, rel=0.02) and losses[1] < min(losses[0], losses[2])
+    assert task.goal == task.trivial / 1000
+
+
+def test_nothing_is_counted_to_one():
+    with pytest.raises(ValueError, match="length is 1; counting needs at least 2"):
+        Counting(1)
+
+
+def test_who_counts_is_right_and_who_counts_so_far_is_right_so_far():
+    assert counted(Counter(), 40).tolist() == [True] * 40
+    assert counted(Counter(limit=25), 40).tolist() == [True] * 25 + [False] * 15
+    torch.manual_seed(0)
+    assert not counted(SequenceModel(LSTMCell(2, 4), 1), 40).all()
+    assert solve(Counter(), Counting(20), updates=1, score_every=1).success
+
+
+def test_the_goals():
     assert Adding(10).goal == 0.01 < Adding(10).trivial
     assert Copy(10).goal == pytest.approx(math.log(8) / 30)
 
@@ -159,7 +196,7 @@ def test_a_small_network_solves_a_short_task_and_without_memory_it_does_not():
 
 
 @pytest.mark.parametrize("kind", CELLS)
-def test_every_cell_can_be_asked_and_taught(kind):
+def test_every_cell_answers_and_learns(kind):
     torch.manual_seed(0)
     model, task = SequenceModel(CELLS[kind](2, 4), 1), Adding(6)
     inputs, _ = task.batch(3, seeded(0))
@@ -172,7 +209,7 @@ def test_every_cell_can_be_asked_and_taught(kind):
     assert all((weight != old).any() for weight, old in zip(model.parameters(), before, strict=True))
 
 
-def test_clipping_bounds_the_gradient_and_divergence_is_told():
+def test_clipping_bounds_the_gradient_and_divergence_is_reported():
     task = Adding(10)
 
     class Exploding(SequenceModel):
@@ -194,82 +231,6 @@ def test_the_first_update_moves_each_weight_by_the_learning_rate():
     before = model.output.weight.detach().clone()
     solve(model, Adding(10), updates=1, learning_rate=0.25)
     assert (model.output.weight - before).abs().tolist() == [pytest.approx([0.25] * 4, rel=1e-3)]
-
-
-@pytest.fixture
-def tiny():
-    config = experiment.EXPERIMENTS[0].configs["quick"]
-    small = {"updates": 4, "batch": 3, "hidden_size": 5, "sequences": 20}
-    lengths = {"adding": [2, 4], "copy": [1]}
-    tasks = {name: told | small | {"lengths": lengths[name]} for name, told in config["tasks"].items()}
-    return config | {"tasks": tasks}
-
-
-def test_the_experiment_measures_each_remedy_at_each_length_and_goes_on(tiny, tmp_path, monkeypatch):
-    metrics = experiment.measure_memory(tiny, 0, tmp_path)
-    assert metrics["adding-lengths"] == [2, 4] and metrics["copy-lengths"] == [1]
-    assert len(metrics) == 2 + 2 * 5 * len(tiny["remedies"])
-    assert metrics["adding-tanh-success"] == [0, 0] and metrics["adding-tanh-solved"] == 0
-    assert metrics["copy-irnn-clipped-updates"] == [4]
-    assert all(math.isfinite(loss) for loss in metrics["adding-irnn-loss"])
-    assert len(list(tmp_path.iterdir())) == 3 * len(tiny["remedies"])
-
-    asked = []
-    train_one = experiment.train_one
-
-    def watched(told, remedy, task, seed):
-        asked.append((remedy, task))
-        return train_one(told, remedy, task, seed)
-
-    monkeypatch.setattr(experiment, "train_one", watched)
-    (tmp_path / "adding-tanh-4.json").unlink()
-    assert experiment.measure_memory(tiny, 0, tmp_path) == metrics
-    assert asked == [(tiny["remedies"]["tanh"], Adding(4))]
-
-
-def test_the_experiment_flushes_subnormal_numbers_and_leaves_them_as_they_were(tiny, tmp_path, monkeypatch):
-    flushed = []
-
-    def watched(*_):
-        flushed.append((torch.tensor(1e-30) * torch.tensor(1e-10)).item() == 0)
-        return {"success": 0}
-
-    monkeypatch.setattr(experiment, "train_one", watched)
-    can = torch.set_flush_denormal(True)
-    torch.set_flush_denormal(False)
-    experiment.measure_memory(tiny, 0, tmp_path)
-    assert flushed == [can] * 3 * len(tiny["remedies"])
-    assert torch.tensor(1e-30) * torch.tensor(1e-10) > 0
-
-
-def test_a_remedy_is_what_its_name_says(tiny, monkeypatch):
-    asked, told = {}, tiny["tasks"]["adding"]
-
-    def train(model, task, **how):
-        asked.update(how, cell=model.cell)
-        return Outcome(updates=4, scores=[task.trivial / 2, math.inf])
-
-    monkeypatch.setattr(experiment.tasks, "solve", train)
-    for label, remedy in tiny["remedies"].items():
-        end = experiment.train_one(told, remedy, Adding(4), 7)
-        cell, eye = asked["cell"], torch.eye(5)
-        assert cell.nonlinearity == ("relu" if "irnn" in label else "tanh")
-        assert torch.equal(cell.W_hh, eye) == ("irnn" in label)
-        assert torch.allclose(cell.W_hh @ cell.W_hh.T, eye, atol=1e-5) == ("tanh" not in label)
-        assert asked["clip"] == (1.0 if label.endswith("clipped") else math.inf)
-        assert (asked["learning_rate"], asked["seed"]) == (remedy["learning_rate"], 7)
-        assert end["loss"] == pytest.approx(0.5)  # the last finite one
-
-
-def test_a_run_that_diverged_before_it_was_scored_counts_as_no_better_than_trivial(tiny, monkeypatch):
-    ended = Outcome(diverged=True, updates=3, losses=[1.0] * 3)
-    monkeypatch.setattr(experiment.tasks, "solve", lambda *_, **__: ended)
-    end = experiment.train_one(tiny["tasks"]["adding"], tiny["remedies"]["irnn"], Adding(4), 0)
-    assert end == {"success": 0, "diverged": 1, "updates": 3, "loss": 1.0}
-
-
-def test_the_experiment_has_its_name():
-    assert experiments.find("memory-tasks").measure is experiment.measure_memory
 
 
 MODEL = SequenceModel(RNNCell(2, 3), 1)

@@ -11,42 +11,12 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from execute import ROOT, WIDGET, ChapterError, chapters, key, shown
+from execute import ROOT, WIDGET, ChapterError, chapters, executed, figures_of
 from vendor import VendorError, fetch
 
 BUILD = ROOT / "_build"
 SOURCE = BUILD / "source"
 NO_WIDGET = "*The explorer is drawn when the book is built with `make book`, or when you run this cell.*"
-
-
-def executed(path: Path, place: str) -> Path:
-    """Return the executed copy of a chapter, made now unless one with the same key is there."""
-    copy = BUILD / "executed" / path.name
-    stamp, figures = copy.with_suffix(".key"), BUILD / "figures" / path.stem
-    wanted = key(path)
-    if stamp.is_file() and stamp.read_text() == wanted:
-        print(f"[{place}] {path.stem:<24} cached", flush=True)
-        return _with_current_text(copy, path)
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    stamp.unlink(missing_ok=True)
-    shutil.rmtree(figures, ignore_errors=True)
-    figures.mkdir(parents=True)
-    nbformat.write(shown(path, place, figures), copy)
-    stamp.write_text(wanted)
-    return copy
-
-
-def _with_current_text(copy: Path, path: Path) -> Path:
-    """Give the executed copy the chapter's prose and cell metadata of today; its code is the same."""
-    done, today = nbformat.read(copy, as_version=4), nbformat.read(path, as_version=4)
-    outputs = iter([cell for cell in done.cells if cell.cell_type == "code"])
-    for cell in today.cells:
-        if cell.cell_type == "code":
-            ran = next(outputs)
-            cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
-    today.metadata = done.metadata
-    nbformat.write(today, copy)
-    return copy
 
 
 def stored(path: Path, into: Path) -> None:
@@ -91,8 +61,8 @@ def pages(toc) -> list[str]:
     """Return every page that a table of contents names, without suffix."""
     if isinstance(toc, list):
         return [name for entry in toc for name in pages(entry)]
-    named = [toc[word] for word in ("root", "file") if word in toc]
-    return named + [name for word in ("parts", "chapters", "sections") for name in pages(toc.get(word, []))]
+    own = [toc[word] for word in ("root", "file") if word in toc]
+    return own + [name for word in ("parts", "chapters", "sections") for name in pages(toc.get(word, []))]
 
 
 def contents(student: bool) -> dict:
@@ -103,7 +73,7 @@ def contents(student: bool) -> dict:
     return toc
 
 
-def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bool = False) -> None:
+def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bool) -> None:
     """Fill _build/source with the pages that _toc.yml lists and what they show.
 
     Args:
@@ -127,7 +97,7 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
             target = SOURCE / f"{name}.ipynb"
             if copy := notebooks[name]:
                 nbformat.write(beside_figures(nbformat.read(copy, as_version=4)), target)
-                for figure in (BUILD / "figures" / copy.stem).glob("*.svg"):
+                for figure in figures_of(copy).glob("*.svg"):
                     shutil.copy2(figure, SOURCE / "figures")
             else:
                 stored(ROOT / f"{name}.ipynb", target)
@@ -159,8 +129,8 @@ def sphinx() -> None:
     Raises:
         SystemExit: Sphinx warned or failed; nothing counts as built.
     """
-    stamp, made_of = BUILD / "html.key", fingerprint()
-    if stamp.is_file() and stamp.read_text() == made_of:
+    stamp, current = BUILD / "html.key", fingerprint()
+    if stamp.is_file() and stamp.read_text() == current:
         return
     stamp.unlink(missing_ok=True)
     shutil.rmtree(BUILD / "html", ignore_errors=True)
@@ -170,7 +140,7 @@ def sphinx() -> None:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"})
     if done.returncode:
         raise SystemExit(f"{done.stdout}\nThe pages have the faults above: none counts as built.")
-    stamp.write_text(made_of)
+    stamp.write_text(current)
 
 
 def main() -> None:
@@ -178,13 +148,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--stored", action="store_true", help="use the stored outputs, execute nothing")
     parser.add_argument("--student", action="store_true", help="leave the solutions out")
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     paths = chapters()
-    given = [path for folder in ("exercises", "solutions") for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))]
-    notebooks, failures = {f"{path.parent.name}/{path.stem}": None for path in given}, []
+    not_run = [path for folder in ("exercises", "solutions") for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))]
+    notebooks, failures = {f"{path.parent.name}/{path.stem}": None for path in not_run}, []
     for number, path in enumerate(paths, start=1):
         try:
-            copy = None if told.stored else executed(path, f"{number}/{len(paths)}")
+            copy = None if arguments.stored else executed(path, f"{number}/{len(paths)}")
             notebooks[f"chapters/{path.stem}"] = copy
         except ChapterError as error:
             failures.append(str(error))
@@ -195,7 +165,7 @@ def main() -> None:
     except VendorError as error:
         print(f"The pages will load MathJax and the widgets' scripts from public networks: {error}.", flush=True)
         vendor = None
-    assemble(notebooks, vendor, told.student)
+    assemble(notebooks, vendor, arguments.student)
     sphinx()
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 

@@ -27,9 +27,9 @@ if importlib.util.find_spec("unrolled") is None:
 """
 
 
-def text(root: Path = ROOT) -> str:
+def text() -> str:
     """Return the cell's text for the address and the version that pyproject.toml holds."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
     filled = TEXT.replace("{repository}", project["urls"]["Repository"]).replace("{version}", project["version"])
     return filled.rstrip()
 

@@ -1,15 +1,17 @@
-"""Re-run chapters in place: store their outputs, refresh figures/. The only tool that changes a chapter."""
+"""Re-run chapters in place: store their outputs, refresh figures/. The only tool that changes a chapter.
+
+The executed copies stay where `make book` looks for them, which then has nothing left to execute.
+"""
 
 import argparse
 import shutil
-import tempfile
 from pathlib import Path
 
 import nbformat
 
 import gallery
 import record_page
-from execute import ROOT, WIDGET, ChapterError, chapters, shown
+from execute import ROOT, WIDGET, ChapterError, chapters, figures_of, run
 
 
 def settle(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -32,15 +34,13 @@ def rerun(path: Path, place: str, figures: Path) -> list[str]:
     """Execute one chapter, store it, put its figures into `figures` and return their files' names.
 
     Raises:
-        ChapterError: the chapter failed; nothing is changed.
+        ChapterError: the chapter failed; no tracked file is changed.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        notebook = settle(shown(path, place, Path(folder)))
-        nbformat.write(notebook, path)
-        drawn = [figure.name for figure in sorted(Path(folder).glob("*.svg"))]
-        for name in drawn:
-            shutil.copyfile(Path(folder) / name, figures / name)
-    return drawn
+    nbformat.write(settle(nbformat.read(run(path, place), as_version=4)), path)
+    drawn = sorted(figures_of(path).glob("*.svg"))
+    for figure in drawn:
+        shutil.copyfile(figure, figures / figure.name)
+    return [figure.name for figure in drawn]
 
 
 def main() -> None:

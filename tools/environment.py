@@ -83,14 +83,14 @@ def install(python):
         )
         for line in pip.stdout:
             log.write(line)
-            found = re.match(r"(?:Collecting|Processing) (\S+)|(Installing collected packages)", line)
-            if found:
-                seen += bool(found.group(1))
-                name = os.path.basename(found.group(1) or "installing them")
+            step = re.match(r"(?:Collecting|Processing) (\S+)|(Installing collected packages)", line)
+            if step:
+                seen += bool(step.group(1))
+                name = os.path.basename(step.group(1) or "installing them")
                 name = re.split(r"[<>=!~;\[(]", name)[0]
                 if sys.stdout.isatty():
                     print("\r  %3d packages: %-50s" % (seen, name[:50]), end="", flush=True)
-                elif seen % 25 == 0 or found.group(2):
+                elif seen % 25 == 0 or step.group(2):
                     print("  %3d packages: %s" % (seen, name), flush=True)
     if sys.stdout.isatty():
         print()
@@ -109,13 +109,13 @@ def main():
     why = obstacle(sys.version_info[:2], can_make_environments())
     if why:
         raise SystemExit(why)
-    wanted, there = fingerprint(), stamp()
-    if there == wanted:
+    current, installed = fingerprint(), stamp()
+    if installed == current:
         return
     print("Installing into .venv with Python %d.%d (some minutes the first time)" % sys.version_info[:2], flush=True)
     import venv
 
-    if there:
+    if installed:
         os.remove(STAMP)
     shutil.rmtree(VENV, ignore_errors=True)
     try:
@@ -126,7 +126,7 @@ def main():
     except subprocess.CalledProcessError as error:
         raise SystemExit("Making .venv failed: %s" % error) from None
     with open(STAMP, "w", encoding="utf8") as file:
-        file.write(wanted)
+        file.write(current)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -26,27 +27,27 @@ class ChapterError(RuntimeError):
     """A chapter did not run to its end; the message names the chapter, the cell and the cause."""
 
 
-def chapters(only: str = "", root: Path = ROOT) -> list[Path]:
+def chapters(only: str = "") -> list[Path]:
     """Return the chapters in order, or those whose name starts with `only`.
 
     Raises:
-        SystemExit: no chapter's name starts so.
+        SystemExit: no chapter's name starts with it.
     """
-    found = sorted(root.glob(f"chapters/{only}*.ipynb"))
-    if only and not found:
+    paths = sorted(ROOT.glob(f"chapters/{only}*.ipynb"))
+    if only and not paths:
         raise SystemExit(f"no chapter starts with {only!r}; there are: {', '.join(p.stem for p in chapters())}")
-    return found
+    return paths
 
 
-def key(notebook: Path, root: Path = ROOT) -> str:
-    """Return a hash of all that decides a chapter's outputs: its code, the library, the pins, the switches."""
+def key(notebook: Path) -> str:
+    """Return a hash of everything that decides a chapter's outputs: its code, the library, the pins, the switches."""
     digest = hashlib.sha256()
     for cell in nbformat.read(notebook, as_version=4).cells:
         if cell.cell_type == "code":
             digest.update(cell.source.encode() + b"\0")
-    library = (p for p in sorted(root.glob("lib/unrolled/**/*")) if p.is_file() and p.suffix != ".pyc")
-    for path in (*library, root / "requirements.txt", root / "constraints.txt"):
-        digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    library = (p for p in sorted(ROOT.glob("lib/unrolled/**/*")) if p.is_file() and p.suffix != ".pyc")
+    for path in (*library, ROOT / "requirements.txt", ROOT / "constraints.txt"):
+        digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")
     digest.update(repr([os.environ.get(name) for name in SWITCHES]).encode())
     return digest.hexdigest()
 
@@ -97,7 +98,7 @@ def execute(path: Path, figures: Path, timeout: int = 300, tell=None, **switches
 
 def lighten(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Leave each picture the 256 colours that it needs most: it looks the same, and takes a third of the bytes."""
-    for output in (one for cell in notebook.cells for one in cell.get("outputs", [])):
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if picture := output.get("data", {}).get("image/png"):
             flat = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB").quantize(dither=Image.Dither.NONE)
             flat.save(light := io.BytesIO(), "png", optimize=True)
@@ -113,8 +114,8 @@ def _report(path: Path, notebook, index: int, cause: str) -> str:
     return f"{path.stem}, cell {index + 1} (code cell {code}):\n" + "\n".join(f"    {line}" for line in lines)
 
 
-def shown(path: Path, place: str, figures: Path, timeout: int = 300) -> nbformat.NotebookNode:
-    """Execute a chapter as `execute` does, with a line that says which it is, how far, and how long it took."""
+def shown(path: Path, place: str, figures: Path) -> nbformat.NotebookNode:
+    """Execute a notebook as `execute` does, with a line that says which it is, how far it is, and how long it took."""
     head, moving = f"[{place}] {path.stem:<24}", sys.stdout.isatty()
 
     def tell(cell: int, cells: int) -> None:
@@ -124,7 +125,7 @@ def shown(path: Path, place: str, figures: Path, timeout: int = 300) -> nbformat
     print(f"{head} executing ...", end="", flush=True)
     started = time.monotonic()
     try:
-        notebook = execute(path, figures, timeout, tell)
+        notebook = execute(path, figures, tell=tell)
     except ChapterError:
         print(" failed", flush=True)
         raise
@@ -132,9 +133,63 @@ def shown(path: Path, place: str, figures: Path, timeout: int = 300) -> nbformat
     return notebook
 
 
+def figures_of(path: Path) -> Path:
+    """Return the folder that holds the figures of a chapter's executed copy."""
+    return ROOT / "_build" / "figures" / path.stem
+
+
+def _copy_of(path: Path) -> Path:
+    """Return where the executed copy of a chapter is kept; beside it stands its key."""
+    return ROOT / "_build" / "executed" / path.name
+
+
+def run(path: Path, place: str) -> Path:
+    """Execute a chapter, keep the copy with its key and its figures, and return the copy.
+
+    Raises:
+        ChapterError: the chapter failed; nothing is kept.
+    """
+    copy, figures, current = _copy_of(path), figures_of(path), key(path)
+    stamp = copy.with_suffix(".key")
+    stamp.unlink(missing_ok=True)
+    shutil.rmtree(figures, ignore_errors=True)
+    figures.mkdir(parents=True)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(shown(path, place, figures), copy)
+    stamp.write_text(current)
+    return copy
+
+
+def executed(path: Path, place: str) -> Path:
+    """Return the executed copy of a chapter, made now unless one with the same key is there.
+
+    Raises:
+        ChapterError: the chapter failed.
+    """
+    copy = _copy_of(path)
+    stamp = copy.with_suffix(".key")
+    if not stamp.is_file() or stamp.read_text() != key(path):
+        return run(path, place)
+    print(f"[{place}] {path.stem:<24} cached", flush=True)
+    return _with_current_text(copy, path)
+
+
+def _with_current_text(copy: Path, path: Path) -> Path:
+    """Give the executed copy the chapter's present prose and cell metadata; its code is the same."""
+    before, now = nbformat.read(copy, as_version=4), nbformat.read(path, as_version=4)
+    ran = iter([cell for cell in before.cells if cell.cell_type == "code"])
+    for cell in now.cells:
+        if cell.cell_type == "code":
+            same = next(ran)
+            cell.outputs, cell.execution_count = same.outputs, same.execution_count
+    now.metadata = before.metadata
+    nbformat.write(now, copy)
+    return copy
+
+
 if __name__ == "__main__":  # one notebook, in the environment of the Python that runs this
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         try:
-            shown(Path(sys.argv[1]).resolve(), "1/1", Path(place))
+            shown(Path(sys.argv[1]).resolve(), "1/1", Path(folder))
         except ChapterError as error:
             raise SystemExit(f"\n{error}") from None

@@ -1,22 +1,14 @@
 """Generate exercises/ from solutions/, as nbgrader releases them, a table for each chapter, and a summary of all.
 
-An exercise is a run of cells that begins with a heading of its own; what stands before the first is the set-up:
+An exercise is a run of cells that begins with a heading of its own; what stands before the first one is the set-up:
 
     ## Exercise 2.1: Count the parameters
 
     *Derive, easy, 10 minutes.*
-
-The mistakes that its checks must catch stand in its solution, each as a comment before the line that it would spoil:
-
-    ### MISTAKE (no tanh) return a
-    return torch.tanh(a)
-
-A long line may stand in a second comment, below the name.
 """
 
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +24,6 @@ HEADING = re.compile(
     r"## Exercise (?P<number>\d+\.\d+): (?P<title>.+)\n\n"
     rf"\*(?P<kind>{'|'.join(KINDS)}), (?P<difficulty>{'|'.join(LEVELS)}), (?P<minutes>\d+) minutes\.\*\n"
 )
-MISTAKE = re.compile(r"^ *### MISTAKE \((?P<name>[^)]+)\)(?: (?P<code>.+))?$")
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,7 @@ def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode],
     Raises:
         ValueError: a heading of an exercise does not say what it should.
     """
-    before, found = [], []
+    before, parts = [], []
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
             heading = HEADING.match(cell.source)
@@ -76,29 +67,17 @@ def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode],
                     f"{cell.source.splitlines()[0]!r} begins no exercise; right are a line '## Exercise 2.1: Title', "
                     "an empty one, and '*Derive, easy, 10 minutes.*', or another kind and difficulty"
                 )
-            told = heading.groupdict() | {"minutes": int(heading["minutes"])}
-            found.append(Exercise(**told, cells=[]))
-        (found[-1].cells if found else before).append(cell)
-    return before, found
+            parts.append(Exercise(**heading.groupdict() | {"minutes": int(heading["minutes"])}, cells=[]))
+        (parts[-1].cells if parts else before).append(cell)
+    return before, parts
 
 
-def mistakes(source: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each mistake that a solution tells of, and the solution with this mistake in it."""
-    lines = source.split("\n")
-    for at, line in enumerate(lines):
-        if told := MISTAKE.match(line):
-            spoilt = next(n for n in range(at + 1, len(lines)) if not lines[n].lstrip().startswith("###"))
-            indent = lines[spoilt][: len(lines[spoilt]) - len(lines[spoilt].lstrip())]
-            code = told["code"] or lines[at + 1].strip(" #")
-            yield told["name"], "\n".join([*lines[:spoilt], indent + code, *lines[spoilt + 1 :]])
-
-
-def release(notebook: nbformat.NotebookNode, folder: Path = ROOT / "solutions") -> nbformat.NotebookNode:
-    """Return a notebook of solutions as nbgrader releases it, by the steps of the folder's configuration.
+def release(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Return a notebook of solutions as nbgrader releases it, by the steps of the course's configuration.
 
     The notebook given is changed. Only the step that writes to a gradebook is left out.
     """
-    config = PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config()
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT / "solutions")).load_config()
     for step in config.GenerateAssignment.preprocessors:
         if step is not SaveCells:
             notebook, _ = step().preprocess(notebook, {})
@@ -108,26 +87,26 @@ def release(notebook: nbformat.NotebookNode, folder: Path = ROOT / "solutions") 
 def table(notebook: nbformat.NotebookNode) -> str:
     """Return the list of a notebook's exercises, in Markdown."""
     rows = ["| | exercise | kind | difficulty | minutes |", "|---|---|---|---|---:|"]
-    for one in split(notebook)[1]:
-        rows.append(f"| {one.number} | {one.title} | {one.kind.lower()} | {one.difficulty} | {one.minutes} |")
+    for part in split(notebook)[1]:
+        rows.append(f"| {part.number} | {part.title} | {part.kind.lower()} | {part.difficulty} | {part.minutes} |")
     return "\n".join(rows) + "\n"
 
 
 def summary(notebooks: list[nbformat.NotebookNode]) -> str:
     """Return a table, in Markdown, of how much each chapter gives to do, with the sums in its last row."""
-    chapters = {found[0].number.split(".")[0]: found for found in (split(notebook)[1] for notebook in notebooks)}
+    chapters = {parts[0].number.split(".")[0]: parts for parts in (split(notebook)[1] for notebook in notebooks)}
     rows = ["| chapter | exercises | derive | build | measure | minutes | points |", "|---|" + "---:|" * 6]
-    for name, found in (chapters | {"all": sum(chapters.values(), [])}).items():
-        kinds = [sum(one.kind == kind for one in found) for kind in KINDS]
-        sums = sum(one.minutes for one in found), sum(one.points for one in found)
-        rows.append(f"| {name} | " + " | ".join(map(str, [len(found), *kinds, *sums])) + " |")
+    for name, parts in (chapters | {"all": sum(chapters.values(), [])}).items():
+        kinds = [sum(part.kind == kind for part in parts) for kind in KINDS]
+        sums = sum(part.minutes for part in parts), sum(part.points for part in parts)
+        rows.append(f"| {name} | " + " | ".join(map(str, [len(parts), *kinds, *sums])) + " |")
     return "\n".join(rows) + "\n"
 
 
-def write(into: Path, root: Path = ROOT) -> list[Path]:
+def write(into: Path) -> list[Path]:
     """Write the exercises and the table of every notebook of solutions, and the summary; return the files."""
     written, notebooks = [], []
-    for path in sorted(root.glob("solutions/*.ipynb")):
+    for path in sorted(ROOT.glob("solutions/*.ipynb")):
         notebooks.append(nbformat.read(path, as_version=4))
         notebook, listed = into / path.name, into / f"{path.name[:2]}.md"
         nbformat.write(release(nbformat.read(path, as_version=4)), notebook)

@@ -67,15 +67,15 @@ def figures(notebook: Path) -> Iterator[Figure]:
             raise ValueError(f"{where} saves {len(names)} figures, {', '.join(names)}; a cell saves one")
         metadata = cell["metadata"].get("mystnb", {})
         image, figure = metadata.get("image", {}), metadata.get("figure", {})
-        found = {
+        texts = {
             "image.alt": image.get("alt"),
             "figure.caption": figure.get("caption"),
             "figure.name": figure.get("name"),
         }
-        missing = [f"mystnb.{key}" for key, value in found.items() if not value]
+        missing = [f"mystnb.{key}" for key, value in texts.items() if not value]
         if missing:
             raise ValueError(f"{where} saves {names[0]!r} but its metadata lacks {', '.join(missing)}")
-        alt, caption, label = (" ".join(value.split()) for value in found.values())
+        alt, caption, label = (" ".join(value.split()) for value in texts.values())
         yield Figure(names[0], alt, caption, label)
 
 

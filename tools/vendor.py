@@ -45,9 +45,9 @@ def unpack(archive: Path, sha256: str, files: dict[str, str], into: Path) -> Non
     Raises:
         VendorError: the archive is not the one that the hash was taken of.
     """
-    found = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if found != sha256:
-        raise VendorError(f"{archive.name} has SHA-256 {found}, not {sha256} as pinned in tools/vendor.py")
+    actual = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if actual != sha256:
+        raise VendorError(f"{archive.name} has SHA-256 {actual}, not {sha256} as pinned in tools/vendor.py")
     shutil.unpack_archive(archive, archive.parent, "gztar")  # its hash is known, so its paths are too
     for source, target in files.items():
         (into / target).parent.mkdir(parents=True, exist_ok=True)

@@ -247,7 +247,7 @@ def parser() -> argparse.ArgumentParser:
     )
     sample.add_argument("name", metavar="NAME", help="an experiment that trains language models, and has run")
     sample.add_argument("--prompt", default="\n", help="what it continues (default: a line break)")
-    sample.add_argument("--temperature", type=float, default=1.0, help="below 1 bolder, above 1 wilder (default: 1)")
+    sample.add_argument("--temperature", type=float, default=1.0, help="below 1 safer, above 1 bolder (default: 1)")
     sample.add_argument("--top-k", type=int, metavar="K", help="draw from the K most probable symbols only")
     sample.add_argument(
         "--top-p", type=float, metavar="P", help="draw from the fewest that have probability P together"

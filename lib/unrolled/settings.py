@@ -1,11 +1,11 @@
-"""Read the few switches that the book has: profile, seed, threads and device.
+"""Read the book's few settings: profile, device, seed and threads.
 
 Every environment variable that changes what a chapter computes is read here and nowhere else:
 
-- ``UNROLLED_PROFILE``: ``quick`` (default: CPU, minutes) or ``full`` (a GPU if there is one, published sizes);
-- ``UNROLLED_DEVICE``: ``cpu``, ``cuda`` or ``mps``, where it shall not be the profile's;
-- ``UNROLLED_SEED``: the base seed, 0 unless told otherwise (``make claims`` tries others);
-- ``UNROLLED_THREADS``: CPU threads for PyTorch, its own choice unless told otherwise.
+- ``UNROLLED_PROFILE``: ``quick`` (the default: CPU, minutes) or ``full`` (a GPU if there is one, published sizes);
+- ``UNROLLED_DEVICE``: ``cpu``, ``cuda`` or ``mps``, to override the profile's device;
+- ``UNROLLED_SEED``: the base seed, 0 by default (``make claims`` tries others);
+- ``UNROLLED_THREADS``: the number of CPU threads for PyTorch, by default its own choice.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ Amount = TypeVar("Amount")
 
 
 def profile() -> str:
-    """Return the profile in force, ``"quick"`` or ``"full"``.
+    """Return the current profile, ``"quick"`` or ``"full"``.
 
     Raises:
         ValueError: ``UNROLLED_PROFILE`` is set to something else.
+
+    Example:
+        >>> profile()
+        'quick'
     """
     name = os.environ.get("UNROLLED_PROFILE", "quick")
     if name not in PROFILES:
@@ -34,28 +38,42 @@ def profile() -> str:
 
 
 def budget(quick: Amount, full: Amount) -> Amount:
-    """Return the amount that the profile in force affords.
+    """Return the amount for the current profile.
 
     Args:
-        quick: what a reader's CPU does within the chapter's minute.
+        quick: what a reader's CPU can do within the chapter's minute.
         full: the published size.
+
+    Example:
+        >>> budget(quick=200, full=20_000)
+        200
     """
     return quick if profile() == "quick" else full
 
 
 def devices() -> list[str]:
-    """Return the names of the devices that there are, the fastest first."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    return [name for name, is_there in there.items() if is_there]
+    """Return the names of the available devices, the fastest first.
+
+    Example:
+        >>> devices()[-1]
+        'cpu'
+    """
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    return [name for name, is_available in available.items() if is_available]
 
 
 def device() -> torch.device:
-    """Return the device to compute on: the one that ``UNROLLED_DEVICE`` names.
+    """Return the device to compute on.
 
-    Without that it is the CPU in the quick profile, and the fastest of `devices` in the full one.
+    It is the one that ``UNROLLED_DEVICE`` names; by default the CPU in the quick profile, and the fastest of `devices`
+    in the full one.
 
     Raises:
-        ValueError: ``UNROLLED_DEVICE`` names none that is there.
+        ValueError: ``UNROLLED_DEVICE`` names a device that is not available.
+
+    Example:
+        >>> device()
+        device(type='cpu')
     """
     name = os.environ.get("UNROLLED_DEVICE", budget("cpu", devices()[0]))
     if name not in devices():
@@ -63,24 +81,28 @@ def device() -> torch.device:
     return torch.device(name)
 
 
-def _integer(variable: str, default: int, least: int) -> int:
-    text = os.environ.get(variable, str(default))
-    if not text.isdecimal() or int(text) < least:
-        raise ValueError(f"{variable} is {text!r}; it must be a whole number, {least} or more")
+def _integer(text: str, variable: str, minimum: int) -> int:
+    """Return the value of a variable as an integer; raise ValueError if it is not one, or below the minimum."""
+    if not text.isdecimal() or int(text) < minimum:
+        raise ValueError(f"{variable} is {text!r}; it must be an integer, {minimum} or more")
     return int(text)
 
 
 def begin() -> int:
-    """Set threads and seeds as the environment asks, and return the base seed.
+    """Set threads and seeds as the environment says, and return the base seed.
 
-    A chapter calls it once, at its top. Everything random in it follows from the seed returned.
+    A chapter calls this once, at its top. Everything random in it follows from the returned seed.
 
     Raises:
-        ValueError: ``UNROLLED_SEED`` or ``UNROLLED_THREADS`` is no whole number in range.
+        ValueError: ``UNROLLED_SEED`` or ``UNROLLED_THREADS`` is not an integer in range.
+
+    Example:
+        >>> begin()
+        0
     """
-    if "UNROLLED_THREADS" in os.environ:
-        torch.set_num_threads(_integer("UNROLLED_THREADS", default=1, least=1))
-    seed = _integer("UNROLLED_SEED", default=0, least=0)
+    if (threads := os.environ.get("UNROLLED_THREADS")) is not None:
+        torch.set_num_threads(_integer(threads, "UNROLLED_THREADS", minimum=1))
+    seed = _integer(os.environ.get("UNROLLED_SEED", "0"), "UNROLLED_SEED", minimum=0)
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)

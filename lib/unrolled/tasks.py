@@ -1,6 +1,6 @@
-"""Memory tasks with known baselines: adding, copying, counting; and a trainer that stops at success.
+"""Memory tasks with known baselines: adding, copying and counting; and `solve`, which trains a model until it succeeds.
 
-A task makes batches, prices outputs, and knows its `trivial` loss, that of the best answer without memory, and its
+A task draws batches, prices outputs, and knows its `trivial` loss, that of the best answer without memory, and its
 `goal`, the loss below which it counts as solved.
 """
 
@@ -19,24 +19,33 @@ from unrolled import cells
 
 @dataclass(frozen=True)
 class Adding:
-    """Add two marked numbers among many: the adding problem, after Hochreiter & Schmidhuber 1997.
+    """Add two marked numbers among many: the adding problem (after Hochreiter & Schmidhuber 1997).
 
-    Every step brings a number, uniform between 0 and 1, and a marker, 0 or 1. There is one marker in the first half of
-    the sequence and one in the second, each at a uniform place. (Hochreiter & Schmidhuber 1997 placed both in the first
-    half.) After the last step, the two marked numbers' sum is wanted. The loss is the mean squared error.
+    Every step brings a number, uniform between 0 and 1, and a marker, 0 or 1. One marker is in the first half of the
+    sequence and one in the second, each at a random position. (Hochreiter & Schmidhuber 1997 placed both in the first
+    half.) The target is the sum of the two marked numbers, asked for after the last step. The loss is the mean squared
+    error.
 
-    Without memory the best answer is the mean, 1. Its error is the variance of a sum of two independent uniform
-    numbers, 2 · 1/12 = 1/6. (0.1767 is often printed.)
+    Without memory the best answer is the mean, 1. Its error is the variance of the sum of two independent uniform
+    numbers, 2 · 1/12 = 1/6. (The literature often gives 0.1767.)
 
     The goal is the 0.01 of Hochreiter & Schmidhuber 1997, 6 % of the trivial error. (Their numbers were uniform between
-    −1 and 1 and their target was a quarter of the sum plus ½, which is half of our scale; and they also asked for 2000
+    −1 and 1 and their target was a quarter of the sum plus ½, which is half of our scale; they also asked for 2000
     sequences in a row with an error below 0.04.)
 
     Attributes:
-        length: T, the steps of a sequence.
+        length: T, the number of steps of a sequence.
 
     Raises:
-        ValueError: fewer than 2 steps.
+        ValueError: there are fewer than 2 steps.
+
+    Example:
+        >>> task = Adding(length=50)
+        >>> inputs, targets = task.batch(8, torch.Generator().manual_seed(0))
+        >>> tuple(inputs.shape), tuple(targets.shape)
+        ((8, 50, 2), (8,))
+        >>> inputs[..., 1].sum(dim=1).tolist()  # two markers in each sequence
+        [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
     """
 
     length: int
@@ -50,7 +59,7 @@ class Adding:
             raise ValueError(f"length is {self.length}; two markers need at least 2 steps")
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return inputs, (batch, T, 2): numbers and markers; and targets, (batch,): sums."""
+        """Return a batch of inputs, numbers and markers, (batch, T, 2), and of targets, their sums, (batch,)."""
         half = self.length // 2
         numbers = torch.rand(batch, self.length, generator=generator)
         places = torch.stack(  # (batch, 2)
@@ -64,7 +73,7 @@ class Adding:
         return torch.stack([numbers, markers], dim=2), numbers.gather(1, places).sum(1)
 
     def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean squared error of the last outputs, for outputs (batch, T, 1) and targets (batch,)."""
+        """Return the mean squared error after the last step, for outputs (batch, T, 1) and targets (batch,)."""
         return mse_loss(outputs[:, -1, 0], targets)
 
 
@@ -72,20 +81,28 @@ class Adding:
 class Copy:
     """Repeat a row of symbols after a pause: the copy problem (after Hochreiter & Schmidhuber 1997).
 
-    A sequence has T + 20 steps. First come 10 symbols, each one of 8, all equally likely; then T − 1 blanks; then the
-    delimiter; then 10 blanks, during which the 10 symbols are wanted in their order. Before, a blank is wanted at every
-    step. The loss is the mean cross-entropy of all steps, in nats.
+    A sequence has T + 20 steps. First come 10 symbols out of 8, all equally likely; then T − 1 blanks; then the
+    delimiter; then 10 blanks. The target is a blank for the first T + 10 steps, and then the 10 symbols in their order.
+    The loss is the mean cross-entropy of all steps, in nats.
 
-    Without memory for the symbols, but knowing the step, the best answer is a blank for T + 10 steps, which costs
-    nothing, and an eighth for each symbol afterwards, which costs ln 8: in the mean, 10 ln 8 / (T + 20).
+    A model that knows the step but not the symbols answers at best with a blank for T + 10 steps, which costs nothing,
+    and with probability 1/8 for each symbol afterwards, which costs ln 8: on average, 10 ln 8 / (T + 20).
 
-    The goal is a tenth of that: a symbol that is wanted then costs 0.21 nats, which is a probability of 0.81.
+    The goal is a tenth of that, 0.21 nats for each of the 10 symbols, or a probability of 0.81.
 
     Attributes:
-        length: T, from the last symbol shown to the delimiter.
+        length: T, the number of steps from the last symbol shown to the delimiter.
 
     Raises:
         ValueError: T is below 1.
+
+    Example:
+        >>> task = Copy(length=3)
+        >>> inputs, targets = task.batch(1, torch.Generator().manual_seed(0))
+        >>> tuple(inputs.shape), targets[0, :13].unique().tolist()  # 13 blanks, then the symbols
+        ((1, 23, 10), [8])
+        >>> round(task.trivial, 3)
+        0.904
     """
 
     length: int
@@ -101,16 +118,16 @@ class Copy:
 
     @property
     def trivial(self) -> float:
-        """The loss without memory, nats a step."""
+        """The loss without memory, in nats per step."""
         return self.wanted * math.log(self.symbols) / (self.length + 2 * self.wanted)
 
     @property
     def goal(self) -> float:
-        """The loss below which the task counts as solved, nats a step."""
+        """The loss below which the task counts as solved, in nats per step."""
         return self.trivial / 10
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return inputs, one-hot, (batch, T + 20, 10), and targets, symbol numbers, (batch, T + 20)."""
+        """Return a batch of inputs, one-hot, (batch, T + 20, 10), and of targets, symbol numbers, (batch, T + 20)."""
         shown = torch.randint(self.symbols, (batch, self.wanted), generator=generator)
         inputs = torch.full((batch, self.length + 2 * self.wanted), self.blank)
         targets = inputs.clone()
@@ -120,25 +137,34 @@ class Copy:
         return one_hot(inputs, self.input_size).float(), targets
 
     def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean cross-entropy, nats a step, for logits (batch, T + 20, 9) and targets (batch, T + 20)."""
+        """Return the mean cross-entropy, nats per step, for logits (batch, T + 20, 9) and targets (batch, T + 20)."""
+        # (batch, steps, 9) → (batch · steps, 9)
         return cross_entropy(outputs.flatten(0, 1), targets.flatten())
 
 
 @dataclass(frozen=True)
 class Counting:
-    """Say when there have been as many b as a: the strings aⁿbⁿ (Gers & Schmidhuber 2001; Weiss et al. 2018).
+    """Recognise the last b of the strings aⁿbⁿ (Gers & Schmidhuber 2001; Weiss et al. 2018).
 
-    A sequence is n letters a, then n letters b, with n uniform between 1 and `length`, then nothing. At every b comes
-    one answer: the logit of "this is the last". The loss is the mean binary cross-entropy of these answers, in nats.
+    A sequence consists of n letters a and n letters b, with n uniform between 1 and `length`, and then nothing. At
+    every b the model gives one answer, the logit of "this is the last b". The loss is the mean binary cross-entropy of
+    these answers, in nats.
 
-    Without memory the best answer is always the same: of all b, 2 / (length + 1) are the last of theirs, and the loss
-    is the entropy of that share. The goal is a thousandth of it.
+    Without memory the best answer is always the same: the share 2 / (length + 1) of all b are the last of their string,
+    and the loss is the entropy of that share. The goal is a thousandth of it.
 
     Attributes:
         length: the largest n in training.
 
     Raises:
         ValueError: the length is below 2, so that there is nothing to count.
+
+    Example:
+        >>> inputs, targets = Counting.strings(torch.tensor([2]), steps=5)  # aabb
+        >>> inputs[0].tolist()
+        [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+        >>> targets[0].tolist()
+        [-1.0, -1.0, 0.0, 1.0, -1.0]
     """
 
     length: int
@@ -151,25 +177,30 @@ class Counting:
 
     @property
     def trivial(self) -> float:
-        """The loss without memory, nats an answer."""
+        """The loss without memory, in nats per answer."""
         last = 2 / (self.length + 1)
         return -last * math.log(last) - (1 - last) * math.log(1 - last)
 
     @property
     def goal(self) -> float:
-        """The loss below which the task counts as solved, nats an answer."""
+        """The loss below which the task counts as solved, in nats per answer."""
         return self.trivial / 1000
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return inputs, (batch, 2 length, 2), and targets, (batch, 2 length), for random n: what `strings` returns."""
+        """Return `strings` of random n as inputs, (batch, 2 length, 2), and targets, (batch, 2 length)."""
         return self.strings(torch.randint(1, self.length + 1, (batch,), generator=generator), 2 * self.length)
 
     @staticmethod
     def strings(n: torch.Tensor, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return aⁿbⁿ for each n, (batch,), as inputs and targets of so many steps.
+        """Return aⁿbⁿ for each n as inputs and targets.
 
-        The inputs, (batch, steps, 2), are (1, 0) for a, (0, 1) for b and (0, 0) after the last. The targets,
-        (batch, steps), are 1 at the last b, 0 at every other, and −1 where no answer is wanted.
+        Args:
+            n: the numbers, integers, (batch,).
+            steps: the length of the sequences.
+
+        Returns:
+            Inputs, (batch, steps, 2): (1, 0) for a, (0, 1) for b and (0, 0) after the last b. Targets, (batch, steps):
+            1 at the last b, 0 at every other b, and −1 where no answer is asked for.
         """
         step, n = torch.arange(steps), n[:, None]
         is_a, is_b = step < n, (step >= n) & (step < 2 * n)
@@ -177,9 +208,9 @@ class Counting:
         return torch.stack([is_a, is_b], dim=2).float(), targets
 
     def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean cross-entropy at the b, for logits (batch, 2 length, 1) and targets (batch, 2 length)."""
-        wanted = targets >= 0
-        return binary_cross_entropy_with_logits(outputs[..., 0][wanted], targets[wanted])
+        """Return the mean cross-entropy over all b, for logits (batch, 2 length, 1) and targets (batch, 2 length)."""
+        is_b = targets >= 0
+        return binary_cross_entropy_with_logits(outputs[..., 0][is_b], targets[is_b])
 
 
 TASKS = {"adding": Adding, "copy": Copy, "counting": Counting}
@@ -188,21 +219,40 @@ Task = Adding | Copy | Counting
 
 @torch.no_grad()
 def counted(model: nn.Module, limit: int) -> torch.Tensor:
-    """Return, for n = 1 … limit, whether a model of `Counting` answers rightly at every b of aⁿbⁿ: (limit,), bool."""
+    """Return for n = 1 … limit whether a model of `Counting` answers correctly at every b of aⁿbⁿ.
+
+    Args:
+        model: maps inputs (batch, time, 2) to logits (batch, time, 1).
+        limit: the largest n.
+
+    Returns:
+        Booleans, (limit,).
+
+    Example:
+        >>> from unrolled.cells import RNNCell
+        >>> counted(SequenceModel(RNNCell(2, 4), 1), limit=20).shape
+        torch.Size([20])
+    """
     inputs, targets = Counting.strings(torch.arange(1, limit + 1), 2 * limit)
     says_last = model(inputs.to(next(model.parameters()).device))[..., 0].cpu() > 0  # (limit, 2 limit)
     return ((says_last == (targets == 1)) | (targets < 0)).all(dim=1)
 
 
 class SequenceModel(nn.Module):
-    """Read vectors and answer at every step: a recurrent cell, then a linear layer.
+    """Read vectors and answer at every step, with a recurrent cell and a linear layer.
 
         h_t = cell(x_t, h_{t−1})               (:eq:`eq-rnn`, or a gated cell's equations)
         y_t = W_hy h_t + b_y                   (:eq:`eq-output`)
 
     Args:
         cell: any recurrent cell.
-        output_size: the numbers in an answer.
+        output_size: the size of an answer.
+
+    Example:
+        >>> from unrolled.cells import LSTMCell
+        >>> model = SequenceModel(LSTMCell(2, 16), output_size=1)
+        >>> tuple(model(torch.zeros(4, 10, 2)).shape)
+        (4, 10, 1)
     """
 
     def __init__(self, cell: cells.Cell, output_size: int):
@@ -218,15 +268,21 @@ class SequenceModel(nn.Module):
 
 @dataclass
 class Outcome:
-    """How a training ended.
+    """The outcome of `solve`.
 
     Attributes:
         success: whether the goal was reached.
-        diverged: whether the loss became infinite or NaN, which ended it.
-        updates: how many there were until success, divergence or the end of the budget.
+        diverged: whether the loss became infinite or NaN, which ends the training.
+        updates: the number of updates until success, divergence or the end of the budget.
         losses: the training loss of each update.
-        scored: the updates after which fresh sequences were scored.
-        scores: their losses.
+        scored: the updates after which new sequences were scored.
+        scores: the losses on these.
+
+    Example:
+        >>> from unrolled.cells import RNNCell
+        >>> outcome = solve(SequenceModel(RNNCell(2, 4), 1), Adding(50), updates=3, score_every=2, sequences=20)
+        >>> outcome.success, outcome.updates, outcome.scored
+        (False, 3, [2, 3])
     """
 
     success: bool = False
@@ -239,12 +295,26 @@ class Outcome:
 
 @torch.no_grad()
 def score(model: nn.Module, task: Task, sequences: int, generator: torch.Generator) -> float:
-    """Return the model's loss on so many fresh sequences, drawn with this generator."""
+    """Return the model's loss on new sequences.
+
+    Args:
+        model: maps inputs (batch, time, task.input_size) to outputs (batch, time, task.output_size).
+        task: draws and prices the sequences.
+        sequences: the number of sequences.
+        generator: draws them, on the CPU.
+
+    Example:
+        >>> model = SequenceModel(cells.RNNCell(2, 1), 1)
+        >>> _ = nn.init.zeros_(model.output.weight), nn.init.ones_(model.output.bias)  # the answer is always 1
+        >>> loss = score(model, Adding(30), 2000, torch.Generator().manual_seed(0))
+        >>> abs(loss - Adding.trivial) < 0.02
+        True
+    """
     return _loss(model, task, sequences, generator).item()
 
 
 def _loss(model: nn.Module, task: Task, sequences: int, generator: torch.Generator) -> torch.Tensor:
-    """Draw sequences on the CPU, so that they are the same everywhere, and price the model where its weights are."""
+    """Return the loss on new sequences, drawn on the CPU so that they are the same on every device."""
     device = next(model.parameters()).device
     inputs, targets = (part.to(device) for part in task.batch(sequences, generator))
     return task.loss(model(inputs), targets)
@@ -262,37 +332,44 @@ def solve(
     score_every: int = 100,
     sequences: int = 1000,
 ) -> Outcome:
-    """Train the model in place with Adam (Kingma & Ba 2015) until it solves the task, or the budget is spent.
+    """Train the model in place with Adam (Kingma & Ba 2015) until it solves the task or the budget is spent.
 
-    Every batch is new, so there is nothing to overfit. A loss that is no longer a number ends the training and is
-    told in the outcome: here that is a result, not a mishap.
+    Every batch is new, so there is nothing to overfit. An infinite or NaN loss ends the training and is reported in the
+    outcome: here divergence is a result, not an error.
 
     Args:
         model: maps inputs (batch, time, task.input_size) to outputs (batch, time, task.output_size).
         task: what to learn.
         updates: the budget.
-        batch: sequences an update.
-        learning_rate: Adam's.
-        clip: the gradient is scaled down to this norm where it is longer (Pascanu et al. 2013); infinite: never.
-        seed: of the sequences to learn from and of those to be scored on, which are different ones.
-        score_every: score the model after every so many updates, and at the end.
-        sequences: how many are scored, new ones each time.
+        batch: the number of sequences per update.
+        learning_rate: Adam's learning rate.
+        clip: a gradient of a larger norm is scaled down to this one (Pascanu et al. 2013); infinity never clips.
+        seed: the seed of the training sequences, and of the separate sequences that are scored.
+        score_every: the number of updates between two scores; the last update is scored too.
+        sequences: the number of sequences that are scored, new ones each time.
 
     Returns:
         Success, updates, losses and scores.
 
     Raises:
-        ValueError: a number that must be above 0 is not.
+        ValueError: a number that must be positive is not.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> model = SequenceModel(cells.RNNCell(2, 16), 1)
+        >>> outcome = solve(model, Adding(2), updates=400, learning_rate=0.01, score_every=20)
+        >>> outcome.success, outcome.scores[-1] < Adding.goal
+        (True, True)
     """
-    told = {"updates": updates, "batch": batch, "learning_rate": learning_rate, "clip": clip}
-    for name, value in (told | {"score_every": score_every, "sequences": sequences}).items():
+    positive = {"updates": updates, "batch": batch, "learning_rate": learning_rate, "clip": clip}
+    for name, value in (positive | {"score_every": score_every, "sequences": sequences}).items():
         if not value > 0:
             raise ValueError(f"{name} is {value}; it must be above 0")
     outcome = Outcome()
-    drawn, fresh = (torch.Generator().manual_seed(2 * seed + which) for which in (0, 1))
+    for_training, for_scoring = (torch.Generator().manual_seed(2 * seed + offset) for offset in (0, 1))
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for update in range(1, updates + 1):
-        loss = _loss(model, task, batch, drawn)
+        loss = _loss(model, task, batch, for_training)
         if not torch.isfinite(loss):
             outcome.diverged = True
             break
@@ -304,7 +381,7 @@ def solve(
         outcome.updates = update
         if update % score_every == 0 or update == updates:
             outcome.scored.append(update)
-            outcome.scores.append(score(model, task, sequences, fresh))
+            outcome.scores.append(score(model, task, sequences, for_scoring))
             outcome.success = outcome.scores[-1] < task.goal
             if outcome.success:
                 break

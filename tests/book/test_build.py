@@ -3,10 +3,12 @@
 import base64
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import nbformat
@@ -18,7 +20,6 @@ import address
 import book
 import bootstrap_cell
 import chapters
-import check
 import environment
 import execute
 import vendor
@@ -98,17 +99,62 @@ def test_constraints_pin_every_requirement_at_the_same_version_and_more():
 
 
 def test_help_lists_every_command():
-    told = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    listed = re.findall(r"^make (\w+) +\S", told, re.MULTILINE)
+    printed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = re.findall(r"^make (\w+) +\S", printed, re.MULTILINE)
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
     assert set(listed) == set(phony) - {"environment"}
-    assert {"book", "html", "chapters", "exercises", "test", "bench", "compat", "claims", "address"} <= set(listed)
+    assert {"book", "html", "chapters", "exercises", "records", "check", "test", "bench", "compat"} <= set(listed)
 
 
 def test_what_the_commands_call_exists():
     called = re.findall(r"\b((?:tools|benchmarks)/\w+\.py)", (ROOT / "Makefile").read_text())
     assert len(called) >= 8
     assert [name for name in called if not (ROOT / name).is_file()] == []
+
+
+STAGES = ("ruff check", "ruff format", "tools/book.py", "tests chapters")
+STANDS_FOR_PYTHON = """#!/bin/sh
+echo "$@" >> ../calls
+case "$*" in *"$CHANGED_BY"*) echo more >> "$FILE" ;; *"$FAILED_BY"*) exit 3 ;; esac
+"""
+
+
+def make_test(folder: Path, **settings: str) -> tuple[subprocess.CompletedProcess, list[str]]:
+    """Run `make test` in a small checkout where each stage only does what the settings say; return the stages begun."""
+    root = folder / "project"
+    root.mkdir()
+    shutil.copyfile(ROOT / "Makefile", root / "Makefile")
+    (root / "python").write_text(STANDS_FOR_PYTHON)
+    (root / "python").chmod(0o755)
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    subprocess.run(["git", "add", "--all"], cwd=root, check=True)
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"], cwd=root, check=True)
+    nothing = {"CHANGED_BY": "no stage", "FAILED_BY": "no stage", "FILE": "Makefile"}
+    made = subprocess.run(
+        ["make", "test", "PYTHON=true", "RUN=./python"],
+        cwd=root, capture_output=True, text=True, env=os.environ | nothing | settings,
+    )  # fmt: skip
+    return made, (folder / "calls").read_text().splitlines()
+
+
+def test_make_test_runs_every_stage_and_says_nothing_after_the_last(tmp_path):
+    made, calls = make_test(tmp_path)
+    assert made.returncode == 0 and made.stdout.splitlines()[-1] == "== tests"
+    assert len(calls) == len(STAGES) and all(stage in call for stage, call in zip(STAGES, calls, strict=True))
+
+
+@pytest.mark.parametrize("number", range(len(STAGES)))
+def test_a_stage_that_fails_stops_make_test(tmp_path, number):
+    made, calls = make_test(tmp_path, FAILED_BY=STAGES[number])
+    assert made.returncode and len(calls) == number + 1
+
+
+@pytest.mark.parametrize("file", ["Makefile", "left-over.txt"])
+@pytest.mark.parametrize("number, name", list(enumerate(["lint", "format", "book", "tests"])))
+def test_a_stage_that_changes_the_projects_own_files_stops_make_test(tmp_path, number, name, file):
+    made, calls = make_test(tmp_path, CHANGED_BY=STAGES[number], FILE=file)
+    assert made.returncode and len(calls) == number + 1
+    assert f"FAILED: '{name}' changed the project's own files" in made.stdout
 
 
 def test_every_page_in_the_table_of_contents_exists_and_every_notebook_is_in_it():
@@ -189,13 +235,17 @@ def test_a_picture_has_few_colours_and_looks_the_same(tmp_path):
     assert ImageChops.difference(shown.convert("L"), drawn).getextrema()[1] <= 2
 
 
+DRAW = "import os, pathlib\nprint(1)\npathlib.Path(os.environ['UNROLLED_FIGURES'], 'square.svg').write_text('<svg/>')"
+
+
 @pytest.fixture
-def project(tmp_path) -> Path:
-    """A small project: one chapter, a library of one file, and pins."""
-    notebook(tmp_path / "chapters", "print(1)")
+def project(tmp_path, monkeypatch) -> Path:
+    """A small project: one chapter, a library of two files, and pins."""
+    notebook(tmp_path / "chapters", DRAW)
     (tmp_path / "lib" / "unrolled").mkdir(parents=True)
     for name in ("lib/unrolled/cells.py", "lib/unrolled/experiments.toml", "requirements.txt", "constraints.txt"):
         (tmp_path / name).write_text("one")
+    monkeypatch.setattr(execute, "ROOT", tmp_path)
     return tmp_path
 
 
@@ -204,51 +254,70 @@ def project(tmp_path) -> Path:
 )
 def test_a_changed_library_or_pin_makes_a_chapter_stale(project, name):
     chapter = project / "chapters" / "99-scratch.ipynb"
-    before = execute.key(chapter, project)
+    before = execute.key(chapter)
     (project / name).write_text("two")
-    assert execute.key(chapter, project) != before
+    assert execute.key(chapter) != before
 
 
 def test_changed_code_or_profile_makes_a_chapter_stale_but_prose_does_not(project, monkeypatch):
     chapter = project / "chapters" / "99-scratch.ipynb"
-    before = execute.key(chapter, project)
+    before = execute.key(chapter)
     content = nbformat.read(chapter, as_version=4)
     content.cells.append(nbformat.v4.new_markdown_cell("more prose"))
     nbformat.write(content, chapter)
-    assert execute.key(chapter, project) == before
+    assert execute.key(chapter) == before
     monkeypatch.setenv("UNROLLED_PROFILE", "full")
-    assert execute.key(chapter, project) != before
+    assert execute.key(chapter) != before
     monkeypatch.delenv("UNROLLED_PROFILE")
     content.cells[0].source = "print(2)"
     nbformat.write(content, chapter)
-    assert execute.key(chapter, project) != before
+    assert execute.key(chapter) != before
 
 
-def test_a_cached_chapter_keeps_its_outputs_and_takes_todays_prose(project, monkeypatch, capsys):
-    monkeypatch.setattr(book, "BUILD", project / "_build")
-    monkeypatch.setattr(book, "key", lambda path: execute.key(path, project))
+def test_a_cached_chapter_keeps_its_outputs_and_takes_todays_prose(project, capsys):
     chapter = project / "chapters" / "99-scratch.ipynb"
-    book.executed(chapter, "1/1")
+    execute.executed(chapter, "1/1")
     content = nbformat.read(chapter, as_version=4)
     content.cells.insert(0, nbformat.v4.new_markdown_cell("today's prose"))
     nbformat.write(content, chapter)
-    again = nbformat.read(book.executed(chapter, "1/1"), as_version=4)
+    again = nbformat.read(execute.executed(chapter, "1/1"), as_version=4)
     assert "cached" in capsys.readouterr().out
     assert [cell.cell_type for cell in again.cells] == ["markdown", "code"]
     assert again.cells[1].outputs[0].text == "1\n"
     (project / "lib" / "unrolled" / "cells.py").write_text("two")
-    book.executed(chapter, "1/1")
+    execute.executed(chapter, "1/1")
     assert "cached" not in capsys.readouterr().out
+
+
+def test_what_make_chapters_has_run_make_book_does_not_run_again(project, capsys):
+    chapter = project / "chapters" / "99-scratch.ipynb"
+    assert chapters.rerun(chapter, "1/1", project) == ["square.svg"] and (project / "square.svg").is_file()
+    assert "cached" not in capsys.readouterr().out
+    copy = nbformat.read(execute.executed(chapter, "1/1"), as_version=4)
+    assert "cached" in capsys.readouterr().out
+    assert copy.cells[0].outputs == nbformat.read(chapter, as_version=4).cells[0].outputs
+    assert [figure.name for figure in execute.figures_of(chapter).iterdir()] == ["square.svg"]
+
+
+def test_of_a_chapter_that_fails_nothing_is_kept_and_nothing_is_changed(project):
+    chapter = project / "chapters" / "99-scratch.ipynb"
+    execute.executed(chapter, "1/1")
+    before = notebook(project / "chapters", DRAW + "\nassert False").read_bytes()
+    with pytest.raises(execute.ChapterError):
+        chapters.rerun(chapter, "1/1", project)
+    assert chapter.read_bytes() == before and not (project / "square.svg").exists()
+    with pytest.raises(execute.ChapterError):
+        execute.executed(chapter, "1/1")
 
 
 EXPLORER = "import ipywidgets\nipywidgets.VBox([ipywidgets.IntSlider(description='k')])"
 
 
-def test_what_is_stored_holds_nothing_that_changes_from_run_to_run(tmp_path):
-    path = notebook(tmp_path / "chapters", "print(1)", EXPLORER)
+def test_what_is_stored_holds_nothing_that_changes_from_run_to_run(project):
+    path = notebook(project / "chapters", "print(1)", EXPLORER)
     stored = []
     for _ in range(2):
-        chapters.rerun(path, "1/1", tmp_path)
+        chapters.rerun(path, "1/1", project)
         stored.append(path.read_bytes())
     assert stored[0] == stored[1]
     content = json.loads(stored[0])
@@ -256,11 +325,11 @@ def test_what_is_stored_holds_nothing_that_changes_from_run_to_run(tmp_path):
     assert [cell["execution_count"] for cell in content["cells"]] == [1, 2]
 
 
-def test_pages_from_stored_outputs_say_where_the_explorer_is(tmp_path):
-    path = notebook(tmp_path / "chapters", EXPLORER)
-    chapters.rerun(path, "1/1", tmp_path)
-    book.stored(path, tmp_path / "page.ipynb")
-    assert book.NO_WIDGET in (tmp_path / "page.ipynb").read_text()
+def test_pages_from_stored_outputs_say_where_the_explorer_is(project):
+    path = notebook(project / "chapters", EXPLORER)
+    chapters.rerun(path, "1/1", project)
+    book.stored(path, project / "page.ipynb")
+    assert book.NO_WIDGET in (project / "page.ipynb").read_text()
 
 
 def test_pages_of_solutions_show_no_comments_for_the_generator(tmp_path):
@@ -279,6 +348,29 @@ def test_pages_of_solutions_show_no_comments_for_the_generator(tmp_path):
         assert first.source == f"{title}: twice\n\n### A heading"
         assert second.source == expected
         assert nbformat.read(path, as_version=4).cells[1].source == code
+
+
+GOOD = "See {doc}`bibliography`, {eq}`eq-x` and {cite:t}`Elman1990`.\n\n$$ x $$ (eq-x)\n"
+BROKEN = {"{doc}`nowhere`": "nowhere", "{eq}`eq-none`": "eq-none", "{numref}`fig-none`": "fig-none"}
+BROKEN |= {"{ref}`no-label`": "no-label", "{cite:t}`Nobody1900`": "Nobody1900", "[there](#no-anchor)": "no-anchor"}
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_references_that_lead_nowhere_stop_the_build_and_are_named(tmp_path, monkeypatch, capfd, broken):
+    for name in ("_config.yml", "references.bib", "bibliography.md", "constraints.txt"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "_static", tmp_path / "_static")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "_toc.yml").write_text("{format: jb-book, root: intro, parts: [{chapters: [{file: bibliography}]}]}")
+    (tmp_path / "intro.md").write_text(f"# Title\n\n{GOOD}\n" + "\n\n".join(BROKEN if broken else []))
+    for name, path in {"ROOT": tmp_path, "BUILD": tmp_path / "_build", "SOURCE": tmp_path / "_build/source"}.items():
+        monkeypatch.setattr(book, name, path)
+    book.assemble({}, None, student=False)
+    with pytest.raises(SystemExit, match="none counts as built") if broken else nullcontext():
+        book.sphinx()
+    said = capfd.readouterr().err
+    assert [name for name in BROKEN.values() if name not in said] == ([] if broken else list(BROKEN.values()))
+    assert (tmp_path / "_build" / "html.key").exists() != broken
 
 
 def test_a_script_that_is_not_the_pinned_one_is_refused(tmp_path):
@@ -339,7 +431,8 @@ def holding(root: Path, words: str) -> list[str]:
     return [str(path.relative_to(root)) for path, text in texts if re.search(words, text)]
 
 
-def test_the_address_changes_everywhere_and_again(copy):
+def test_the_address_changes_everywhere_and_again(copy, monkeypatch):
+    monkeypatch.setattr(bootstrap_cell, "ROOT", copy)
     owner, name = address.HOLDER.search((ROOT / "pyproject.toml").read_text()).groups()
     places = holding(copy, rf"{owner}/{name}|{owner}\.github\.io")
     assert {"pyproject.toml", "_config.yml", "README.md", "CITATION.cff"} <= set(places)
@@ -347,7 +440,7 @@ def test_the_address_changes_everywhere_and_again(copy):
         address.move(copy, f"https://github.com/{new_owner}/{new_name}")
         assert holding(copy, rf"\b{owner}/{name}\b|\b{owner}\.github\.io") == []
         assert holding(copy, rf"\b{new_owner}/{new_name}\b|\b{new_owner}\.github\.io") == places
-        assert f"git+https://github.com/{new_owner}/{new_name}@v" in bootstrap_cell.text(copy)
+        assert f"git+https://github.com/{new_owner}/{new_name}@v" in bootstrap_cell.text()
         for path in copy.glob("chapters/*.ipynb"):
             nbformat.validate(nbformat.read(path, as_version=4))
         owner, name = new_owner, new_name
@@ -359,20 +452,6 @@ def test_the_address_changes_everywhere_and_again(copy):
 def test_a_malformed_address_is_refused_with_a_right_one(url):
     with pytest.raises(ValueError, match=r"right is: make address URL=https://github\.com/you/unrolled"):
         address.parse(url)
-
-
-def test_a_change_of_the_projects_own_files_is_noticed(copy, monkeypatch):
-    monkeypatch.setattr(check, "ROOT", copy)
-    subprocess.run(["git", "add", "--all"], cwd=copy, check=True)
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"], cwd=copy, check=True)
-    states = [check.tree()]
-    for name in ("README.md", "left-over.txt"):
-        with (copy / name).open("a") as file:
-            file.write("changed")
-        states.append(check.tree())
-    (copy / "_build").mkdir()
-    (copy / "_build" / "ignored").touch()
-    assert len(set(states)) == 3 and check.tree() == states[-1]
 
 
 def test_other_names_are_left_alone():

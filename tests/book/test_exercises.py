@@ -9,7 +9,7 @@ import pytest
 
 import bootstrap_cell
 import exercises
-from exercise_cases import CASES, SOLUTIONS, mutants, role, run
+from exercise_cases import CASES, SOLUTIONS, mistakes, mutants, role, run
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -103,7 +103,7 @@ def test_the_script_with_ten_mistakes_is_the_solution_with_all_of_them_and_runs(
     spoilt = []
     for source in (cell.source for cell in one.cells if role(cell, "solution")):
         lines = source.split("\n")
-        for _, wrong in exercises.mistakes(source):
+        for _, wrong in mistakes(source):
             changed = zip(wrong.split("\n"), source.split("\n"), strict=True)
             lines = [a if a != b else line for line, (a, b) in zip(lines, changed, strict=True)]
         spoilt += [line for line in lines if line.strip() != "pass"]
@@ -220,7 +220,7 @@ def test_the_summary_adds_up_what_the_tables_list():
 
 def test_a_mistake_replaces_the_next_line_of_code():
     source = "def f(a):\n    ### MISTAKE (sign) return -a\n    ### MISTAKE (none)\n    ### return None\n    return a\n"
-    assert list(exercises.mistakes(source)) == [
+    assert list(mistakes(source)) == [
         ("sign", source.replace("    return a\n", "    return -a\n")),
         ("none", source.replace("    return a\n", "    return None\n")),
     ]

@@ -14,6 +14,7 @@ from nbgrader.plugins import LateSubmissionPlugin
 
 import exercises
 import teaching
+from exercise_cases import mistakes
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -80,7 +81,7 @@ def with_mistakes(found) -> dict[str, str]:
         planted = bool(number % 2)
         for cell in one.cells:
             if cell.metadata.get("nbgrader", {}).get("solution"):
-                wrong = next(exercises.mistakes(cell.source), None) if planted and not sources.get(one.number) else None
+                wrong = next(mistakes(cell.source), None) if planted and not sources.get(one.number) else None
                 sources[cell.id] = wrong[1] if wrong else cell.source
     return sources
 

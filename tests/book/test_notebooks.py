@@ -2,7 +2,6 @@
 
 import ast
 import copy
-import functools
 import json
 import re
 import subprocess
@@ -11,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-import bootstrap_cell  # noqa: E402
-import gallery  # noqa: E402
+import bootstrap_cell
+import gallery
 from places import ROOT
 
 pytestmark = pytest.mark.book
 
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
-TAGS = {"nbval-ignore-output", "hide-input", "hide-output"}
+TAGS = {"nbval-ignore-output", "hide-input", "hide-output", "figure-is-the-idea"}
 BEFORE, AFTER = "**By the end you can**", "## What you can now do"
 
 
@@ -62,16 +61,13 @@ def python_only(notebook):
 
 def cells_are_short(notebook):
     lengths = [sum(bool(line.strip()) for line in text(cell).splitlines()) for cell in code(notebook)]
-    if not 20 <= len(lengths) <= 35:
-        yield f"{len(lengths)} code cells; right are 20 to 35"
-    if sum(1 <= length <= 8 for length in lengths) <= 0.5 * len(lengths):
-        yield f"most code cells should have 1 to 8 lines: {lengths}"
+    folded = ["hide-input" in cell["metadata"].get("tags", []) for cell in code(notebook)]
+    shown = [length for length, hidden in zip(lengths, folded, strict=True) if not hidden]
+    if not 20 <= len(lengths) <= 45:
+        yield f"{len(lengths)} code cells, folded ones included; right are 20 to 45"
+    if sum(1 <= length <= 8 for length in shown) <= 0.5 * len(shown):
+        yield f"most shown code cells should have 1 to 8 lines: {shown}"
     yield from (f"code cell {n} has {length} lines; at most 25" for n, length in enumerate(lengths, 1) if length > 25)
-
-
-def begins_with_the_bootstrap_cell(notebook):
-    if not code(notebook) or text(code(notebook)[0]) != bootstrap_cell.text():
-        yield "the first code cell is not the bootstrap cell: python tools/bootstrap_cell.py"
 
 
 def outputs_are_stored(notebook):
@@ -148,7 +144,6 @@ def the_opening_asks_a_question(notebook):
 RULES = (
     python_only,
     cells_are_short,
-    begins_with_the_bootstrap_cell,
     outputs_are_stored,
     claims_are_asserted,
     figures_are_named_and_described,
@@ -191,59 +186,6 @@ def test_every_figure_is_written_by_one_cell_and_no_other_is_kept():
     assert not kept - set(written), f"in figures/, but no chapter writes it: {sorted(kept - set(written))}"
 
 
-# References
-
-
-def dangling(pages: dict[str, str], works: set[str]) -> list[str]:
-    """Return the references of the pages, by path, that lead nowhere."""
-    labels = set()
-    for page in pages.values():
-        labels |= set(re.findall(r"^\s*\(([\w-]+)\)=\s*$", page, re.MULTILINE))
-        labels |= set(re.findall(r"\$\$ *\(([\w-]+)\)", page))
-        labels |= set(re.findall(r"^:(?:label|name): *([\w-]+)", page, re.MULTILINE))
-    found = []
-    for path, page in pages.items():
-        page = re.sub(r"^(```+)(?!\{).*?^\1", "", page, flags=re.MULTILINE | re.DOTALL)
-        for role, target in re.findall(r"\{(cite[:\w]*|eq|ref|numref|doc)\}`([^`]+)`", page):
-            target = target.split("<")[-1].rstrip("> ")
-            if role == "doc":
-                there = [(ROOT / path).parent / f"{target}{end}" for end in (".md", ".ipynb")]
-                missing = [] if any(file.is_file() for file in there) else [target]
-            elif role.startswith("cite"):
-                missing = [key for key in target.split(",") if key.strip() not in works]
-            else:
-                missing = [target] if target not in labels else []
-            found += [f"{path}: {{{role}}} {name}" for name in missing]
-    return found
-
-
-@functools.cache
-def book() -> tuple[dict[str, str], set[str]]:
-    """Return the text of every page by its path, figures' labels included, and the works of the bibliography."""
-    pages = {path.name: path.read_text(encoding="utf8") for path in ROOT.glob("*.md")}
-    for path in CHAPTERS:
-        notebook = json.loads(path.read_text(encoding="utf8"))
-        figures = [cell["metadata"].get("mystnb", {}).get("figure", {}).get("name", "") for cell in code(notebook)]
-        pages[f"chapters/{path.name}"] = prose(notebook) + "".join(f"\n:name: {name}" for name in figures if name)
-    for path in ROOT.glob("solutions/*.ipynb"):  # the exercises have the same text
-        pages[f"solutions/{path.name}"] = prose(json.loads(path.read_text(encoding="utf8")))
-    works = set(re.findall(r"^@\w+\{([^,\s]+)", (ROOT / "references.bib").read_text(encoding="utf8"), re.MULTILINE))
-    return pages, works
-
-
-def test_every_reference_in_the_book_leads_somewhere():
-    assert not dangling(*book())
-
-
-def test_a_reference_that_leads_nowhere_is_found():
-    good = (
-        "$$ x $$ (eq-x)\n\nSee {eq}`eq-x`, {cite}`One,Two`, {numref}`Figure %s <fig-a>`, {doc}`intro`.\n\n:name: fig-a"
-    )
-    assert not dangling({"a.md": good}, {"One", "Two"})
-    for old, new in (("{eq}`eq-x`", "{eq}`eq-y`"), ("One,", "One,Three,"), ("<fig-a>", "<fig-b>"), ("`intro`", "`no`")):
-        assert len(dangling({"a.md": good.replace(old, new)}, {"One", "Two"})) == 1, new
-
-
 # Proof that the rules can fail
 
 
@@ -282,10 +224,9 @@ BREACHES = {
     "a command": (python_only, lambda cells, _: cells[-1].update(source="!pip install torch")),
     "a semicolon": (python_only, lambda cells, _: cells[-1].update(source="print(1);")),
     "few cells": (cells_are_short, lambda cells, note: note["cells"].__delitem__(slice(15, 21))),
-    "many cells": (cells_are_short, lambda cells, note: note["cells"].extend(cells[-1:] * 15)),
+    "many cells": (cells_are_short, lambda cells, note: note["cells"].extend(cells[-1:] * 25)),
     "a long cell": (cells_are_short, lambda cells, _: cells[-1].update(source="x = 1\n" * 26)),
     "longish cells": (cells_are_short, lambda cells, _: [c.update(source="x = 1\n" * 9) for c in cells[-12:]]),
-    "another bootstrap": (begins_with_the_bootstrap_cell, lambda cells, _: cells[0].update(source="import torch")),
     "not executed": (outputs_are_stored, lambda cells, _: cells[3].update(execution_count=None)),
     "out of order": (outputs_are_stored, lambda cells, _: cells[3].update(execution_count=9)),
     "no output": (outputs_are_stored, lambda cells, _: cells[-1].update(outputs=[])),

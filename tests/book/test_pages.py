@@ -179,6 +179,21 @@ def test_every_explorer_moves_by_keyboard_and_has_a_name(visit, name):
     assert explorers
 
 
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_folded_code_is_called_by_its_summary_and_opens(visit, name):
+    page = visit(name)
+    folds = page.locator("article details.hide")
+    assert folds.count() > 0
+    assert page.locator("article details.hide > summary[aria-label]").count() == 0, "all called by one name"
+    fold = folds.first
+    summary = fold.locator("summary")
+    called, code = summary.inner_text(), fold.locator("pre")
+    assert len(called.strip()) > 5 and not code.is_visible()
+    summary.focus()
+    page.keyboard.press("Enter")
+    assert code.is_visible() and summary.inner_text() == called
+
+
 class Links(HTMLParser):
     """Collect a page's link targets and the names that links can lead to."""
 

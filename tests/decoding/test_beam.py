@@ -20,7 +20,7 @@ def log_p(model, prompt, texts):
 
 
 def brute_force(model, prompt, *, length, alpha, stop):
-    """Return the score of every text of three symbols that may be found."""
+    """Return the score of every text of three symbols that may be result."""
     scores = {}
     for n in range(1, length + 1):
         texts = [
@@ -35,21 +35,21 @@ def brute_force(model, prompt, *, length, alpha, stop):
 @pytest.mark.parametrize("stop", [None, 1])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_wide_beam_finds_the_best_and_a_narrow_one_nothing_better(kind, stop, alpha):
-    model, how = writer(kind, 3), {"length": 4, "alpha": alpha, "stop": stop}
-    scores = brute_force(model, PROMPT[0], **how)
+    model, options = writer(kind, 3), {"length": 4, "alpha": alpha, "stop": stop}
+    scores = brute_force(model, PROMPT[0], **options)
     best = max(scores, key=scores.get)
-    (found,) = beam_search(model, PROMPT, width=3**4, **how)
-    assert tuple(found.tokens.tolist()) == best and found.score == pytest.approx(scores[best], abs=1e-9)
+    (result,) = beam_search(model, PROMPT, width=3**4, **options)
+    assert tuple(result.tokens.tolist()) == best and result.score == pytest.approx(scores[best], abs=1e-9)
     for width in (1, 2, 3):
-        (found,) = beam_search(model, PROMPT, width=width, **how)
-        assert found.score == pytest.approx(scores[tuple(found.tokens.tolist())], abs=1e-9)
-        assert found.score <= scores[best] + 1e-9
+        (result,) = beam_search(model, PROMPT, width=width, **options)
+        assert result.score == pytest.approx(scores[tuple(result.tokens.tolist())], abs=1e-9)
+        assert result.score <= scores[best] + 1e-9
 
 
 def test_a_wider_beam_sees_past_a_poor_first_step_and_a_narrow_one_does_not():
     model = Table([0.0, 0.6, 0.4], [0.34, 0.33, 0.33], [0.9, 0.05, 0.05])
-    found = [beam_search(model, torch.tensor([[0]]), length=2, width=width)[0].tokens.tolist() for width in (1, 2)]
-    assert found == [[1, 0], [2, 0]]
+    texts = [beam_search(model, torch.tensor([[0]]), length=2, width=width)[0].tokens.tolist() for width in (1, 2)]
+    assert texts == [[1, 0], [2, 0]]
 
 
 # After 3: the stop symbol, 2, is the likeliest next symbol, but there is a text of three that is surer of each symbol
@@ -60,39 +60,38 @@ ENDING = Table([0.01, 0.97, 0.01, 0.01], [0.01, 0.01, 0.97, 0.01], [0.98, 0.01, 
 @pytest.mark.parametrize("width", [3, 4, 50])
 @pytest.mark.parametrize("alpha, tokens", [(0, [2]), (0.1, [2]), (0.5, [0, 1, 2]), (1, [0, 1, 2])])
 def test_length_normalisation_chooses_the_longer_text(alpha, tokens, width):
-    (found,) = beam_search(ENDING, torch.tensor([[3]]), length=8, width=width, alpha=alpha, stop=2)
-    assert found.tokens.tolist() == tokens
+    (result,) = beam_search(ENDING, torch.tensor([[3]]), length=8, width=width, alpha=alpha, stop=2)
+    assert result.tokens.tolist() == tokens
     expected = (torch.tensor([0.4]) if alpha < 0.5 else torch.tensor([0.3, 0.97, 0.97])).log().sum()
-    assert found.score == pytest.approx(expected.item() / len(tokens) ** alpha, abs=1e-6)
+    assert result.score == pytest.approx(expected.item() / len(tokens) ** alpha, abs=1e-6)
 
 
 def test_without_a_stop_symbol_alpha_only_scales_the_score():
-    found = [beam_search(writer("gru"), PROMPT, length=6, width=5, alpha=alpha)[0] for alpha in (0, 1)]
-    assert torch.equal(found[0].tokens, found[1].tokens) and len(found[0].tokens) == 6
-    assert found[0].score == pytest.approx(6 * found[1].score)
+    total, mean = (beam_search(writer("gru"), PROMPT, length=6, width=5, alpha=alpha)[0] for alpha in (0, 1))
+    assert torch.equal(total.tokens, mean.tokens) and len(total.tokens) == 6
+    assert total.score == pytest.approx(6 * mean.score)
 
 
 @pytest.mark.parametrize("stop", [None, 1])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_beam_of_one_is_greedy(kind, stop):
     prompts = torch.tensor([[0, 2], [3, 1], [2, 2]])
-    found = beam_search(writer(kind), prompts, length=10, width=1, stop=stop)
+    hypotheses = beam_search(writer(kind), prompts, length=10, width=1, stop=stop)
     greedy = generate(writer(kind), prompts, length=10, top_k=1, stop=stop)
-    assert [hypothesis.tokens.tolist() for hypothesis in found] == [row.tolist() for row in greedy]
+    assert [hypothesis.tokens.tolist() for hypothesis in hypotheses] == [row.tolist() for row in greedy]
 
 
 @pytest.mark.parametrize("stop", [None, 1])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_batch_finds_what_each_prompt_finds_alone(kind, stop):
-    model, how = writer(kind, seed=4), {"length": 9, "width": 4, "stop": stop}
+    model, options = writer(kind, seed=4), {"length": 9, "width": 4, "stop": stop}
     prompts = torch.tensor([[0, 2, 1], [3, 3, 0], [2, 1, 2], [0, 2, 1]])
-    together = beam_search(model, prompts, **how)
-    for prompt, found in zip(prompts, together, strict=True):
-        (alone,) = beam_search(model, prompt[None], **how)
-        assert torch.equal(found.tokens, alone.tokens) and found.score == pytest.approx(alone.score, abs=1e-12)
-        assert found.score * len(found.tokens) == pytest.approx(
-            log_p(model, prompt, found.tokens[None]).item(), abs=1e-9
-        )
+    together = beam_search(model, prompts, **options)
+    for prompt, result in zip(prompts, together, strict=True):
+        (alone,) = beam_search(model, prompt[None], **options)
+        assert torch.equal(result.tokens, alone.tokens) and result.score == pytest.approx(alone.score, abs=1e-12)
+        total = log_p(model, prompt, result.tokens[None]).item()
+        assert result.score * len(result.tokens) == pytest.approx(total, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -104,22 +103,22 @@ def test_every_symbol_of_a_hypothesis_is_read_once(kind):
 
 def test_the_search_is_over_when_nothing_can_win_any_more():
     noting = Noting(Table([0.1, 0.9], [0.5, 0.5]))
-    (found,) = beam_search(noting, torch.tensor([[0]]), length=50, width=2, alpha=0, stop=1)
-    assert found.tokens.tolist() == [1] and len(noting.read) == 1
+    (result,) = beam_search(noting, torch.tensor([[0]]), length=50, width=2, alpha=0, stop=1)
+    assert result.tokens.tolist() == [1] and len(noting.read) == 1
     noting.read.clear()  # the mean of 50 symbols might still be better than one of probability 0.9
-    (found,) = beam_search(noting, torch.tensor([[0]]), length=50, width=2, alpha=1, stop=1)
-    assert found.tokens.tolist() == [1] and len(noting.read) > 1
+    (result,) = beam_search(noting, torch.tensor([[0]]), length=50, width=2, alpha=1, stop=1)
+    assert result.tokens.tolist() == [1] and len(noting.read) > 1
 
 
 def test_what_is_impossible_is_never_found():
     model = Table([0, 0, 1, 0], [0.25] * 4, [1, 0, 0, 0], [0.25] * 4)
-    (found,) = beam_search(model, torch.tensor([[0]]), length=5, width=4)
-    assert found.tokens.tolist() == [2, 0, 2, 0, 2] and found.score == 0
+    (result,) = beam_search(model, torch.tensor([[0]]), length=5, width=4)
+    assert result.tokens.tolist() == [2, 0, 2, 0, 2] and result.score == 0
 
 
 def test_of_equally_good_texts_the_first_is_found():
-    (found,) = beam_search(Table(*[[1 / 40] * 40] * 40), torch.tensor([[7]]), length=3, width=5)
-    assert found.tokens.tolist() == [0, 0, 0]
+    (result,) = beam_search(Table(*[[1 / 40] * 40] * 40), torch.tensor([[7]]), length=3, width=5)
+    assert result.tokens.tolist() == [0, 0, 0]
 
 
 def test_bad_input_is_named():

@@ -1,4 +1,4 @@
-"""Sampling carries the state and follows the model's distribution, narrowed as it was asked for."""
+"""Sampling carries the state and follows the model's distribution, narrowed as requested."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_same_seed_same_text_and_seeds_differ(model):
 # Narrowing the distribution
 
 P = [0.1, 0.4, 0.3, 0.2]
-HOW = [
+WAYS = [
     {},
     {"top_k": 2},
     {"top_k": 3},
@@ -72,13 +72,13 @@ def narrowed(p, temperature=1.0, top_k=None, top_p=1.0):
     return narrow
 
 
-@pytest.mark.parametrize("how", HOW, ids=str)
-def test_the_distribution_is_the_narrowed_one(how):
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_the_distribution_is_the_narrowed_one(way):
     logits = torch.tensor(P, dtype=torch.float64).log() + 3  # logits are free to be shifted
-    assert distribution(logits, **how).numpy() == pytest.approx(narrowed(P, **how))
+    assert distribution(logits, **way).numpy() == pytest.approx(narrowed(P, **way))
     rows = torch.randn(2, 3, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    for one, row in zip(distribution(rows, **how).view(6, 7), torch.softmax(rows, dim=-1).view(6, 7), strict=True):
-        assert one.numpy() == pytest.approx(narrowed(row.numpy(), **how))
+    for p, row in zip(distribution(rows, **way).view(6, 7), torch.softmax(rows, dim=-1).view(6, 7), strict=True):
+        assert p.numpy() == pytest.approx(narrowed(row.numpy(), **way))
 
 
 @pytest.mark.parametrize("p, size", [(0.01, 1), (0.39, 1), (0.41, 2), (0.69, 2), (0.71, 3), (0.89, 3), (0.91, 4)])
@@ -92,11 +92,11 @@ def test_of_equally_probable_symbols_the_first_are_kept():
     assert keep_nucleus(torch.zeros(3, 50), 0.39).isfinite().int().tolist() == [[1] * 20 + [0] * 30] * 3
 
 
-@pytest.mark.parametrize("how", HOW, ids=str)
-def test_draws_follow_the_narrowed_distribution(how):
-    rows = generate(Table(*[P] * 4), torch.zeros(4000, 1, dtype=torch.int64), length=1, seed=1, **how)
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_draws_follow_the_narrowed_distribution(way):
+    rows = generate(Table(*[P] * 4), torch.zeros(4000, 1, dtype=torch.int64), length=1, seed=1, **way)
     observed = np.bincount(torch.cat(rows), minlength=4)
-    expected = 4000 * narrowed(P, **how)
+    expected = 4000 * narrowed(P, **way)
     kept = expected > 0
     assert not observed[~kept].any()
     chi_squared = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
@@ -114,8 +114,8 @@ def test_the_second_symbol_follows_the_first():
 
 def test_a_filter_that_keeps_everything_changes_nothing():
     logits = 30 * torch.randn(20, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    for how in ({"top_k": 9}, {"top_k": 99}, {"top_p": 1.0}):
-        assert torch.equal(distribution(logits, **how), torch.softmax(logits, dim=-1))
+    for way in ({"top_k": 9}, {"top_k": 99}, {"top_p": 1.0}):
+        assert torch.equal(distribution(logits, **way), torch.softmax(logits, dim=-1))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -125,14 +125,14 @@ def test_top_k_of_1_little_heat_and_a_small_nucleus_are_greedy(kind):
         with torch.no_grad():
             tokens.append(int(model(torch.tensor([tokens]))[0][0, -1].argmax()))
     greedy = VOCABULARY.decode(tokens)
-    for how in ({"top_k": 1}, {"top_p": 1e-20}, {"temperature": 1e-4}):
-        assert sample(model, VOCABULARY, prompt="ac", length=12, **how) == greedy
+    for way in ({"top_k": 1}, {"top_p": 1e-20}, {"temperature": 1e-4}):
+        assert sample(model, VOCABULARY, prompt="ac", length=12, **way) == greedy
 
 
 def test_what_is_impossible_is_never_drawn():
     model = Table([0, 0.5, 0, 0.5], [1, 0, 0, 0], [0.25] * 4, [0, 1, 0, 0])
-    for how in ({}, {"top_k": 3}, {"top_p": 0.999}, {"temperature": 50}):
-        text = sample(model, VOCABULARY, prompt="a", length=200, **how)
+    for way in ({}, {"top_k": 3}, {"top_p": 0.999}, {"temperature": 50}):
+        text = sample(model, VOCABULARY, prompt="a", length=200, **way)
         assert {text[at : at + 2] for at in range(200)} == {"ab", "ad", "ba", "db"}
 
 

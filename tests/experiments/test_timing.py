@@ -1,44 +1,84 @@
-"""What is timed is told fairly: in microseconds, for the same work."""
+"""What is timed is measured fairly: in microseconds, in turn, for the same work."""
 
 import itertools
 
-from unrolled import experiments
-from unrolled.experiments import gated, timing
+import pytest
+
+from unrolled.experiments import find, timing
+from unrolled.experiments.gated_stories import core_parameters
 
 
-def test_time_is_told_in_microseconds_a_step_for_equal_sizes_and_equal_weights(tmp_path, monkeypatch):
-    config = experiments.find("cells-time").configs["quick"]
-    models = experiments.find("gated-stories").configs["quick"]["models"]
-    assert {*config["cells"]} == {"rnn", "gru", "lstm", "gru-as-rnn", "lstm-as-rnn", "rnn-as-lstm", "gru-as-lstm"}
-    assert all(models[label].items() >= told.items() for label, told in config["cells"].items())
-    monkeypatch.setattr(timing.time, "perf_counter", itertools.count().__next__)  # everything takes a second
-    metrics = timing.measure_time(config | {"batch": 2, "length": 5, "repeats": 3}, 0, tmp_path)
-    assert {metrics[f"{label}-{whose}"] for label in config["cells"] for whose in ("ours", "torch")} == {200_000}
-    assert metrics["gru-as-lstm-parameters"] == gated.parameters("gru", metrics["gru-as-lstm-hidden-size"])
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock by which everything takes a second."""
+    monkeypatch.setattr(timing.time, "perf_counter", itertools.count().__next__)
 
 
-def test_an_update_is_timed_for_each_symbol(tmp_path, monkeypatch):
-    config = experiments.find("batching-time").configs["quick"]
-    config |= {"batches": [1, 4], "seq_len": 2, "least": 16, "hidden_size": 4, "repeats": 3}
-    trained, clock = [], itertools.count()
+def contenders(name, **size):
+    return {label: config | size for label, config in find(name).contenders["quick"].items()}
+
+
+def test_works_take_turns_and_the_warm_up_does_not_count(monkeypatch):
+    done, ticks = [], iter([*[0, 99] * 4, 0, 1, 0, 5, 0, 3, 0, 7, 0, 2, 0, 6])
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: next(ticks))
+    works = {name: lambda name=name: done.append(name) for name in "ab"}
+    assert timing.medians(works, {"warm_up": 2, "rounds": 3}) == {"a": 2, "b": 6}
+    assert "".join(done) == "ab" * 5
+
+
+def test_loop_times_are_microseconds_a_step(clock, tmp_path):
+    configs = contenders("rnn-loop-time", lengths=[4, 10], hidden_size=3, warm_up=1, rounds=2)
+    metrics = timing.measure_loop(configs, 0, tmp_path)
+    assert metrics == {label: {"microseconds": [250_000, 100_000]} for label in ("loop", "no-loop")}
+
+
+def test_a_step_of_each_cell_is_timed_for_equal_sizes_and_equal_weights(clock, tmp_path):
+    configs = contenders("cells-time", batch=2, length=5, warm_up=1, rounds=2)
+    assert {*configs} == {"rnn", "gru", "lstm", "gru-as-rnn", "lstm-as-rnn", "rnn-as-lstm", "gru-as-lstm"}
+    stories = find("gated-stories").contenders["quick"]
+    metrics = timing.measure_cells(configs, 0, tmp_path)
+    for label, config in configs.items():
+        options = stories[label]["model"]["options"]
+        assert all(config[name] == options[name] for name in ("core", "hidden_size"))
+        assert metrics[label]["hidden_size"] == config["hidden_size"]
+        assert metrics[label]["parameters"] == core_parameters(config["core"], config["hidden_size"])
+        assert metrics[label]["ours"] == metrics[label]["torch"] == 200_000
+
+
+SMALL = {"batches": [1, 4], "least": 16, "warm_up": 1, "rounds": 3}
+
+
+@pytest.fixture
+def batching():
+    """The contenders of `batching-time`, small: windows of two symbols."""
+    configs = contenders("batching-time", **SMALL)
+    for config in configs.values():
+        config["recipe"] = config["recipe"] | {"seq_len": 2}
+        config["model"] = config["model"] | {"options": config["model"]["options"] | {"hidden_size": 4}}
+    return configs
+
+
+def test_an_update_is_timed_for_each_symbol(batching, clock, tmp_path, monkeypatch):
+    trained = []
     monkeypatch.setattr(timing, "train", lambda model, tokens, recipe, progress: trained.append((model, recipe)))
-    monkeypatch.setattr(timing.time, "perf_counter", clock.__next__)  # every training takes a second
-    metrics = timing.measure_batching(config, 0, tmp_path)
-    assert metrics.pop("batches") == [1, 4] and len(metrics) == 4
-    assert all(times == [1e6 / 16, 1e6 / 16] for times in metrics.values())
+    metrics = timing.measure_batching(batching, 0, tmp_path)
+    assert list(metrics) == [f"{core} {bits}" for core in ("lstm", "torch-lstm") for bits in ("float32", "bf16")]
+    assert all(times == {"microseconds": [1e6 / 16, 1e6 / 16]} for times in metrics.values())
     assert len(trained) == 4 * 2 * (3 + 1)
     assert {recipe.updates * recipe.batch * recipe.seq_len for _, recipe in trained} == {16}
     assert {(recipe.batch, recipe.precision) for _, recipe in trained} == set(
         itertools.product([1, 4], ["float32", "bf16"])
     )
-    assert len({id(model) for model, _ in trained}) == 2
+    assert len({id(model) for model, _ in trained}) == 4
 
 
-def test_what_is_timed_is_all_the_updates_of_a_real_training(tmp_path, monkeypatch):
-    config = experiments.find("batching-time").configs["quick"]
-    config |= {"batches": [1, 8], "seq_len": 4, "least": 32, "hidden_size": 4, "repeats": 1}
+def test_what_is_timed_is_all_the_updates_of_a_real_training(batching, tmp_path, monkeypatch):
     train, done = timing.train, []
-    monkeypatch.setattr(timing, "train", lambda *given, **how: done.append((given, train(*given, **how))))
-    timing.measure_batching(config, 0, tmp_path)
-    assert [len(history.losses) for (_, _, recipe), history in done if recipe.batch == 8] == [1] * 8
-    assert [len(history.losses) for (_, _, recipe), history in done if recipe.batch == 1] == [8] * 8
+
+    def watched(*given, **options):
+        done.append((given[2].batch, train(*given, **options).losses))
+
+    monkeypatch.setattr(timing, "train", watched)
+    metrics = timing.measure_batching(batching, 0, tmp_path)
+    assert all(time > 0 for times in metrics.values() for time in times["microseconds"])
+    assert {(batch, len(losses)) for batch, losses in done} == {(1, 8), (4, 2)}

@@ -25,14 +25,14 @@ def written(fig):
 
 
 def arrows(fig, colour):
-    """Return where the arrows of a colour begin, and which way each sets out."""
-    found = []
+    """Return where the arrows of a colour begin, and the direction in which each sets out."""
+    starts = []
     for line in fig.axes[0].lines:
         (x, y), (to_x, to_y), *_ = line.get_xydata()
         ways = {"right": to_x - x, "left": x - to_x, "up": to_y - y, "down": y - to_y}
         if line.get_color() == colour:
-            found.append((x, y, max(ways, key=ways.get)))
-    return found
+            starts.append((x, y, max(ways, key=ways.get)))
+    return starts
 
 
 def directions(fig, colour):
@@ -78,7 +78,7 @@ def test_every_position_of_a_window_has_weights_of_its_own(window):
 
 
 @pytest.mark.parametrize(("t", "k"), [(4, 2), (3, 3), (4, 1)])
-def test_a_gradients_way_has_a_jacobian_for_each_state_it_crosses(t, k):
+def test_a_gradients_path_has_a_jacobian_for_each_state_it_crosses(t, k):
     fig = diagrams.gradient_paths(4, t, k)
     texts = written(fig)
     crossed = [step for step in range(1, 5) if rf"$\mathbf{{J}}_{{{step}}}^\top$" in texts]
@@ -106,7 +106,7 @@ def test_texts_are_large_apart_and_inside(fig):
     boxes = [text.get_window_extent() for text in fig.axes[0].texts]
     assert all(text.get_fontsize() >= 13 for text in fig.axes[0].texts)
     assert all(text.get_math_fontfamily() == "cm" for text in fig.axes[0].texts)  # as the book's formulas
-    assert not any(one.overlaps(other) for n, one in enumerate(boxes) for other in boxes[:n])
+    assert not any(box.overlaps(other) for n, box in enumerate(boxes) for other in boxes[:n])
     assert all(fig.bbox.x0 <= box.x0 and box.x1 <= fig.bbox.x1 for box in boxes)
     assert all(fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
 

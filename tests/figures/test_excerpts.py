@@ -68,7 +68,7 @@ def test_the_text_can_be_read_on_a_phone_and_nothing_overlaps():
     assert all(fig.bbox.x0 <= box.x0 and box.x1 <= fig.bbox.x1 for box in boxes)
     assert all(fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
     columns = [box for box, text in zip(boxes, texts, strict=True) if text not in strips.get_yticklabels()]
-    assert not any(one.overlaps(other) for n, one in enumerate(columns) for other in columns[:n])
+    assert not any(box.overlaps(other) for n, box in enumerate(columns) for other in columns[:n])
     assert not any(strip.get_window_extent().overlaps(box) for strip in strips.images for box in boxes)
 
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_drawn_is_named():
         excerpts.gates("", {"f": []})
     with pytest.raises(ValueError, match="values is empty"):
         excerpts.gates("fox", {})
-    with pytest.raises(ValueError, match=r"'i' has shape \(4,\); right is \(3,\), one value for each character"):
+    with pytest.raises(ValueError, match=r"'i' has shape \(4,\); \(3,\) is expected, one value for each character"):
         excerpts.gates("fox", {"f": np.zeros(3), "i": np.zeros(4)})
     with pytest.raises(ValueError, match=r"'f' has shape \(1, 3\)"):
         excerpts.gates("fox", {"f": np.zeros((1, 3))})
@@ -87,7 +87,7 @@ def test_what_cannot_be_drawn_is_named():
 
 
 def test_a_page_sets_texts_under_headings():
-    fig = excerpts.page({"order 2": "abc " * 200, "order 3": "line\nline $x$"}, lines=3)
+    fig = excerpts.page({"order 2": "abc " * 200, "order 3": "line\nline $x$"})
     texts = [text.get_text() for text in fig.texts]
     assert texts[0] == "order 2" and texts[4] == "order 3" and len(texts) == 6
     assert texts[5] == "line ↵ line $x$" and all(len(text) <= 80 for text in texts)

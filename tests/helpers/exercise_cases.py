@@ -1,8 +1,19 @@
-"""The exercises as the tests see them: each with the cells before it, and with each of its planted mistakes."""
+"""The exercises as the tests see them: each with the cells before it, and with each of its planted mistakes.
+
+The mistakes that an exercise's checks must catch stand in its solution, each as a comment before the line that it would
+spoil:
+
+    ### MISTAKE (no tanh) return a
+    return torch.tanh(a)
+
+A long line may stand in a second comment, below the name.
+"""
 
 import copy
+import re
 import traceback
 import warnings
+from collections.abc import Iterator
 
 import matplotlib
 import nbformat
@@ -13,7 +24,8 @@ from places import ROOT
 
 SOLUTIONS = {path.stem: nbformat.read(path, as_version=4) for path in sorted(ROOT.glob("solutions/*.ipynb"))}
 PARTS = [exercises.split(notebook) for notebook in SOLUTIONS.values()]
-CASES = {one.number: (before, one) for before, found in PARTS for one in found}
+CASES = {exercise.number: (before, exercise) for before, parts in PARTS for exercise in parts}
+MISTAKE = re.compile(r"^ *### MISTAKE \((?P<name>[^)]+)\)(?: (?P<code>.+))?$")
 
 
 def role(cell, name: str) -> bool:
@@ -40,12 +52,23 @@ def run(cells) -> tuple[Exception | None, str]:
     return None, ""
 
 
+def mistakes(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each mistake that a solution's comments plant, and the solution with this mistake in it."""
+    lines = source.split("\n")
+    for at, line in enumerate(lines):
+        if comment := MISTAKE.match(line):
+            spoilt = next(n for n in range(at + 1, len(lines)) if not lines[n].lstrip().startswith("###"))
+            indent = lines[spoilt][: len(lines[spoilt]) - len(lines[spoilt].lstrip())]
+            code = comment["code"] or lines[at + 1].strip(" #")
+            yield comment["name"], "\n".join([*lines[:spoilt], indent + code, *lines[spoilt + 1 :]])
+
+
 def mutants(exercise) -> list[tuple[str, list]]:
     """Return the name and the cells of each version of an exercise that has one of its mistakes in it."""
-    found = []
+    versions = []
     for at, cell in enumerate(exercise.cells):
-        for name, source in exercises.mistakes(cell.source):
+        for name, source in mistakes(cell.source):
             cells = copy.deepcopy(exercise.cells)
             cells[at].source = source
-            found.append((name, cells))
-    return found
+            versions.append((name, cells))
+    return versions

@@ -1,4 +1,4 @@
-"""A text that is easy to learn, and a small model to learn it: what the tests of training share."""
+"""What the tests of training share: a text that is easy to learn, and a small model to learn it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +14,9 @@ RECIPE = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2)
 DROPOUT = {"core": "torch-lstm", "num_layers": 2, "dropout": 0.5}  # random numbers in every update
 
 
-def model(seed: int = 0, **core) -> LanguageModel:
+def model(seed: int = 0, **options) -> LanguageModel:
     torch.manual_seed(seed)
-    return LanguageModel(7, embedding_size=4, hidden_size=16, **core)
+    return LanguageModel(7, embedding_size=4, hidden_size=16, **options)
 
 
 def weights(model: NeuralModel) -> torch.Tensor:

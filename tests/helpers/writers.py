@@ -1,4 +1,4 @@
-"""Models for the tests of decoding: one of every kind, one made of a table, and one that notes what it reads."""
+"""Models for the tests of decoding: every kind of them, a table, and a model that notes what it reads."""
 
 import torch
 
@@ -10,7 +10,7 @@ KINDS = ["n-gram", "window", "rnn", "lstm", "gru", "torch-lstm", "transformer"]
 
 
 def writer(kind: str, vocab_size: int = 4, seed: int = 2):
-    """Return an untrained model of that kind with strong opinions; the torch-lstm has two layers."""
+    """Return an untrained model of a kind, with uneven predictions; the torch-lstm has two layers."""
     torch.manual_seed(seed)
     if kind == "n-gram":
         return ngram.KneserNey(Counts(torch.randint(vocab_size, (60,)), vocab_size, 3))
@@ -28,7 +28,7 @@ def writer(kind: str, vocab_size: int = 4, seed: int = 2):
 
 
 class Table:
-    """Predict by the last symbol alone: the rows of a table are the distributions of what follows each symbol."""
+    """Predict from the last symbol alone: row i of the table is the distribution of what follows symbol i."""
 
     def __init__(self, *rows: list[float]):
         self.logits = torch.tensor(rows, dtype=torch.float64).log()
@@ -38,7 +38,7 @@ class Table:
 
 
 class Noting:
-    """Do what a model does, and note the shapes of what it is given to read."""
+    """Do what a model does, and note the shapes of what it reads."""
 
     def __init__(self, model):
         self.model, self.read = model, []

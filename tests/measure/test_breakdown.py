@@ -1,9 +1,8 @@
-"""The loss is shared out among places and words without a remainder, and diversity is what can be counted by hand."""
+"""The loss is shared out among positions and words without a remainder."""
 
 import numpy as np
 import pytest
 
-from unrolled.decoding import diversity
 from unrolled.measure import breakdown
 from unrolled.text import stories
 
@@ -34,19 +33,18 @@ def test_positions_begin_with_each_story(corpus):
 
 
 def test_the_classes_are_the_words_that_they_say(corpus):
-    text, found = "", {}
+    classes = {}
     for story in corpus.stories:
         for name, begin, end in breakdown._mentions(story):
-            found.setdefault(name, set()).add(story.text[begin:end])
-        text += story.text
+            classes.setdefault(name, set()).add(story.text[begin:end])
     grammar = stories.grammar()
-    for name, written in found.items():
+    for name, written in classes.items():
         kind = name.removeprefix("new ")
         if kind == "pronoun":
             assert written <= {"she", "he", "her", "him", "his", "She", "He", "Her", "Him", "His"}
         else:
             assert written <= set(grammar.values[kind])
-    assert {"name", "pronoun", "place", "new name", "new place"} <= set(found) and "new pronoun" not in found
+    assert {"name", "pronoun", "place", "new name", "new place"} <= set(classes) and "new pronoun" not in classes
 
 
 def test_a_first_mention_is_the_first(corpus):
@@ -63,33 +61,19 @@ def test_all_that_is_paid_is_shared_out(corpus):
     shares = breakdown.by_class(nats, corpus)
     assert sum(share.nats for share in shares.values()) == pytest.approx(nats.sum())
     assert sum(share.characters for share in shares.values()) == len(corpus.text)
-    names = [one for one in corpus.recalls if one.kind == "name"]
+    names = [recall for recall in corpus.recalls if recall.kind == "name"]
     assert shares["name"].words == len(names)
-    assert shares["name"].nats == pytest.approx(
-        sum(nats[one.position : one.position + len(one.value)].sum() for one in names)
-    )
+    costs = [nats[name.position : name.position + len(name.value)].sum() for name in names]
+    assert shares["name"].nats == pytest.approx(sum(costs))
     assert list(shares)[-1] == breakdown.FRAME and shares[breakdown.FRAME].words == 0
 
 
 def test_every_character_needs_its_price(corpus):
     nats = np.zeros(len(corpus.text) - 1)
-    for ask in (breakdown.by_story, breakdown.by_class, lambda *told: breakdown.by_position(*told, [0, 1])):
-        with pytest.raises(ValueError, match="each needs its own: score it with a start"):
+    for ask in (
+        breakdown.by_story,
+        breakdown.by_class,
+        lambda nats, corpus: breakdown.by_position(nats, corpus, [0, 1]),
+    ):
+        with pytest.raises(ValueError, match="characters is expected: score it with a start"):
             ask(nats, corpus)
-
-
-def test_distinct_counts_over_all_texts_and_repetition_within_each():
-    texts = [["a", "b", "a", "b"], ["a", "b", "c", "c"]]
-    assert diversity.distinct(texts, 1) == 3 / 8
-    assert diversity.distinct(texts, 2) == 4 / 6  # ab ba bc cc of ab ba ab, ab bc cc
-    assert diversity.repetition(texts, 1) == pytest.approx(1 - 5 / 8)
-    assert diversity.repetition(texts, 2) == pytest.approx(1 - 5 / 6)
-    assert diversity.repetition([["x"], texts[0]], 4) == 0  # a text that is too short has no part in it
-
-
-@pytest.mark.parametrize("measure", [diversity.distinct, diversity.repetition])
-def test_n_grams_must_be_there(measure):
-    with pytest.raises(ValueError, match="n is 0; it must be 1 or more"):
-        measure([["a"]], 0)
-    with pytest.raises(ValueError, match="no text has 3 symbols"):
-        measure([["a", "b"], []], 3)

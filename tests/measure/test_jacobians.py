@@ -47,16 +47,16 @@ def step(cell, x, joined):
 @pytest.mark.parametrize("name", CELLS)
 def test_jacobians_equal_autograd(name):
     cell, inputs, state = case(name)
-    found = gradients.state_jacobians(cell, inputs, state)
+    measured = gradients.state_jacobians(cell, inputs, state)
     size = 4 * len(cell.state_names)
-    assert found.shape == (2, 5, size, size) and not found.requires_grad
+    assert measured.shape == (2, 5, size, size) and not measured.requires_grad
     for row in range(2):
-        here = whole(state)[row : row + 1]
+        joined = whole(state)[row : row + 1]
         for t in range(5):
             x = inputs[row : row + 1, t]
-            brute = torch.autograd.functional.jacobian(lambda s, x=x: step(cell, x, s)[0], here)[:, 0]
-            assert torch.allclose(found[row, t], brute, rtol=1e-12, atol=1e-13)
-            here = step(cell, x, here)
+            brute = torch.autograd.functional.jacobian(lambda s, x=x: step(cell, x, s)[0], joined)[:, 0]
+            assert torch.allclose(measured[row, t], brute, rtol=1e-12, atol=1e-13)
+            joined = step(cell, x, joined)
     from_zeros = gradients.state_jacobians(cell, inputs, cell.initial_state(inputs))
     assert torch.equal(gradients.state_jacobians(cell, inputs), from_zeros)
 
@@ -88,17 +88,17 @@ def restarted(cell, inputs, state, t, row, part):
 def test_gradient_by_lag_equals_one_brute_derivative_for_each_lag(name, part):
     cell, inputs, state = case(name)
     weights = torch.randn(4, dtype=torch.float64)
-    found = gradients.gradient_by_lag(cell, inputs, lambda last: last @ weights, state, part=part)
-    assert found.shape == (2, 6) and found.dtype == torch.float64
+    measured = gradients.gradient_by_lag(cell, inputs, lambda last: last @ weights, state, part=part)
+    assert measured.shape == (2, 6) and measured.dtype == torch.float64
     for lag in range(6):
         for row in range(2):
             last, value = restarted(cell, inputs, state, 5 - lag, row, part)
             start = value.clone().requires_grad_()
             (brute,) = torch.autograd.grad((last(start) @ weights).sum(), start)
-            assert found[row, lag].item() == pytest.approx(brute.norm().item(), rel=1e-10)
+            assert measured[row, lag].item() == pytest.approx(brute.norm().item(), rel=1e-10)
 
 
-def test_the_hidden_state_is_measured_unless_told_otherwise():
+def test_the_hidden_state_is_measured_by_default():
     cell, inputs, state = case("lstm")
     by_default, h, c = (
         gradients.gradient_by_lag(cell, inputs, lambda last: last.sum(1), state, **part)
@@ -121,34 +121,25 @@ def test_along_an_open_cell_state_the_gradient_keeps_what_the_forget_gate_keeps(
 @pytest.mark.parametrize("name", CELLS)
 def test_the_lyapunov_exponent_is_the_rate_of_a_small_difference(name):
     cell, inputs, state = case(name, time=12)
-    found = gradients.lyapunov(cell, inputs, state, warm_up=0, seed=3)
+    measured = gradients.lyapunov(cell, inputs, state)
     size = 4 * len(cell.state_names)
-    v = torch.randn(2, size, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    v = torch.randn(2, size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     v = v / v.norm(dim=1, keepdim=True)
-    ends = []
-    for side in (1, -1):
-        here = whole(state) + side * 1e-6 * v
-        for x in inputs.unbind(1):
-            here = step(cell, x, here)
-        ends.append(here)
-    rate = ((ends[0] - ends[1]).norm(dim=1) / 2e-6).log() / 12
-    assert found.tolist() == pytest.approx(rate.tolist(), abs=1e-5)
+    above, below, gaps = whole(state) + 1e-6 * v, whole(state) - 1e-6 * v, []
+    for x in inputs.unbind(1):
+        above, below = step(cell, x, above), step(cell, x, below)
+        gaps.append((above - below).norm(dim=1))
+    rate = (gaps[-1] / gaps[1]).log() / 10  # a fifth of 12 steps, 2, is not counted
+    assert measured.tolist() == pytest.approx(rate.tolist(), abs=1e-5)
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_the_recurrent_weights_gradient_is_that_of_every_block(name):
     cell, inputs, state = case(name)
-    found = gradients.recurrent_gradient(cell, inputs, lambda last: (last**3).sum(1), state)
+    measured = gradients.recurrent_gradient(cell, inputs, lambda last: (last**3).sum(1), state)
     (unroll(cell, inputs, state, plain=True)[0][:, -1] ** 3).sum(1).mean().backward()
     expected = torch.cat([cell.W_hh.grad[4 * at : 4 * at + 4].flatten() for at in range(len(cell.blocks))])
-    assert torch.allclose(torch.from_numpy(found), expected, rtol=1e-10, atol=1e-12)
-
-
-def test_a_gate_is_nearly_shut_below_and_nearly_open_above():
-    gate = torch.tensor([[[0.05, 0.5], [0.95, 0.11]], [[0.02, 0.93], [0.5, 0.89]]])  # (batch, time, hidden)
-    shut, opened = gradients.gate_saturation(gate)
-    assert shut.tolist() == [0.5, 0] and opened.tolist() == [0.25, 0.25]
-    assert gradients.gate_saturation(gate, 0.88)[1].tolist() == [0.25, 0.5]
+    assert torch.allclose(torch.from_numpy(measured), expected, rtol=1e-10, atol=1e-12)
 
 
 class Unknown(Cell):
@@ -172,7 +163,6 @@ class Unknown(Cell):
         ),
         (lambda: gradients.state_jacobians(Unknown(), torch.zeros(2, 5, 3)), "of type Unknown; it can be RNNCell"),
         (lambda: gradients.state_jacobians(LSTMCell(3, 4), torch.zeros(2, 3)), "three axes are expected"),
-        (lambda: gradients.gate_saturation(torch.zeros(2, 3), 0.5), "bound is 0.5"),
         (lambda: gradients.half_life(1.0), "kept is 1.0"),
     ],
 )

@@ -21,7 +21,7 @@ def language_model(core="lstm", num_layers=2, **options) -> LanguageModel:
 
 def tensors(state) -> list[torch.Tensor]:
     """Return the tensors of a state, however it is nested."""
-    return [part for of_layer in state for part in tensors(of_layer)] if isinstance(state, tuple) else [state]
+    return [part for inner in state for part in tensors(inner)] if isinstance(state, tuple) else [state]
 
 
 @pytest.mark.parametrize("variational", KINDS)

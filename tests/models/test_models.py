@@ -11,11 +11,11 @@ LAYERS = [1, 2, 3]
 
 def tensors(state) -> list[torch.Tensor]:
     """Return the tensors of a state, however it is nested."""
-    return [part for of_layer in state for part in tensors(of_layer)] if isinstance(state, tuple) else [state]
+    return [part for inner in state for part in tensors(inner)] if isinstance(state, tuple) else [state]
 
 
 def pair(kind: str, num_layers: int) -> tuple[LanguageModel, LanguageModel]:
-    """Return two models with the same weights, one over each core."""
+    """Return two models with the same weights, one over the cells and one over PyTorch's core."""
     options = {"reset": "after"} if kind == "gru" else {}
     sizes = {"embedding_size": 5, "hidden_size": 7, "num_layers": num_layers}
     theirs = LanguageModel(11, core=f"torch-{kind}", **sizes).double()
@@ -25,7 +25,7 @@ def pair(kind: str, num_layers: int) -> tuple[LanguageModel, LanguageModel]:
     if num_layers == 1:
         ours.core.cell = CELLS[kind].from_torch(theirs.core.rnn)
     else:
-        ours.core = Stack.from_torch(theirs.core.rnn)
+        ours.core = Stack(CELLS[kind].from_torch(theirs.core.rnn, layer) for layer in range(num_layers))
     return ours, theirs
 
 

@@ -14,7 +14,7 @@ def sampling(least=0.5, ramp=10, **options):
     return ScheduledSampling(7, least=least, ramp=ramp, embedding_size=4, hidden_size=16, core="lstm", **options)
 
 
-def test_the_text_is_trusted_less_and_less_and_never_less_than_told():
+def test_the_text_is_trusted_less_and_less_and_never_less_than_asked():
     model, tokens = sampling(least=0.4, ramp=3), torch.randint(7, (2, 5))
     trust = []
     for _ in range(5):
@@ -65,7 +65,7 @@ def test_what_is_not_trusted_is_drawn_from_the_prediction_after_what_was_read():
     )
 
 
-def test_the_text_is_trusted_as_often_as_told():
+def test_the_text_is_trusted_as_often_as_asked():
     model = sampling(least=0.7, ramp=1)
     model.calls.fill_(1)
     tokens = torch.full((400, 11), 6)
@@ -108,7 +108,7 @@ def test_a_stopped_run_goes_on_to_the_bit(tmp_path):
     [
         ({"least": -0.1}, "least is -0.1; it is a probability"),
         ({"ramp": 0}, "ramp is 0; it must be 1 or more"),
-        ({"dropout": 0.5}, "dropout is 0.5; symbols are drawn here by a model without dropout"),
+        ({"dropout": 0.5}, "dropout is 0.5; scheduled sampling works without dropout: leave it out"),
     ],
 )
 def test_what_cannot_be_is_refused(wrong, message):

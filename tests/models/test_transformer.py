@@ -16,7 +16,7 @@ V = 11
 
 
 def transformer(context=8, **options) -> TransformerLM:
-    """Return an untrained one with strong opinions, in float64."""
+    """Return an untrained transformer with strong opinions, in float64."""
     torch.manual_seed(0)
     model = TransformerLM(V, **{"context": context, "hidden_size": 12, "num_layers": 2, "num_heads": 3, **options})
     with torch.no_grad():
@@ -71,8 +71,8 @@ def test_reading_in_pieces_equals_reading_at_once(sizes, training):
     whole, last = model(tokens)
     state, logits = None, []
     for piece in tokens.split(sizes, dim=1):
-        some, state = model(piece, state)
-        logits.append(some)
+        piece_logits, state = model(piece, state)
+        logits.append(piece_logits)
     assert torch.allclose(torch.cat(logits, dim=1), whole, atol=1e-10)
     assert torch.equal(state, last) and torch.equal(last, tokens[:, 30 - seen(30, 8)[-1] :])
 

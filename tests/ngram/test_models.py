@@ -49,16 +49,16 @@ def test_counts_are_those_of_a_dictionary(tokens, order):
     order = min(order, len(tokens))
     counts = Counts(np.array(tokens), 5, order)
     for k, level in enumerate(counts.levels, start=1):
-        here = grams(counts, k)
-        assert here == sorted(here)
-        assert dict(zip(here, level.count.tolist(), strict=True)) == naive_counts(tokens, k)
+        distinct = grams(counts, k)
+        assert distinct == sorted(distinct)
+        assert dict(zip(distinct, level.count.tolist(), strict=True)) == naive_counts(tokens, k)
         if k > 1:
             below = grams(counts, k - 1)
-            assert [below[row] for row in level.suffix] == [gram[1:] for gram in here]
+            assert [below[row] for row in level.suffix] == [gram[1:] for gram in distinct]
         if k < order:
             left = Counter(gram[1:] for gram in naive_counts(tokens, k + 1))
             left[tuple(tokens[:k])] += 1
-            assert dict(zip(here, level.left.tolist(), strict=True)) == left
+            assert dict(zip(distinct, level.left.tolist(), strict=True)) == left
 
 
 @pytest.mark.parametrize("vocab_size", [33_000, 70_000])

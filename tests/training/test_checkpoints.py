@@ -1,30 +1,24 @@
 """Checkpoints: a run that is stopped, killed or interrupted at any moment ends as if nothing had happened."""
 
+import io
 import json
-import random
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-import kills
-from places import HELPERS
 from small_runs import DROPOUT, RECIPE, TOKENS, model, weights
 from unrolled.models import LanguageModel
-from unrolled.training import CheckpointError, Recipe, Run, checkpoints, train
+from unrolled.training import CheckpointError, Recipe, Run, checkpoints, progress, train
 
 SCORED = {"validation": TOKENS[:200], "validate_every": 3, "progress": False}
 
 
 @pytest.fixture(autouse=True)
 def ctrl_c():
-    """Let Ctrl-C be obeyed even where the tests run in the background."""
+    """Have Ctrl-C obeyed even where the tests run in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -41,7 +35,7 @@ def logged(checkpoint) -> list[dict]:
 
 
 @pytest.mark.parametrize(
-    "core, told",
+    "options, changes",
     [
         ({}, {}),
         ({}, {"carry": False}),
@@ -55,11 +49,11 @@ def logged(checkpoint) -> list[dict]:
         (DROPOUT, {"patience": 20}),
     ],
 )
-def test_a_resumed_run_is_exact(tmp_path, monkeypatch, core, told):
-    recipe = Recipe(**{"updates": 40, "batch": 4, "seq_len": 8, "learning_rate": 1e-2} | told)
-    whole = model(**core)
-    how = SCORED | {"checkpoint_every": 7, "log_every": 4}
-    expected = train(whole, TOKENS, recipe, checkpoint=tmp_path / "whole.pt", **how)
+def test_a_resumed_run_is_exact(tmp_path, monkeypatch, options, changes):
+    monkeypatch.setattr(progress, "EVERY", 4)
+    recipe = Recipe(**{"updates": 40, "batch": 4, "seq_len": 8, "learning_rate": 1e-2} | changes)
+    whole = model(**options)
+    expected = train(whole, TOKENS, recipe, checkpoint=tmp_path / "whole.pt", checkpoint_every=7, **SCORED)
     assert len(expected.losses) > 8  # it was not over when it was killed
 
     def save_then_die(path, run, save=checkpoints.save_checkpoint):
@@ -67,12 +61,11 @@ def test_a_resumed_run_is_exact(tmp_path, monkeypatch, core, told):
         if run.done == (7 if recipe.patience == 2 else 21):
             raise Killed
 
-    monkeypatch.setattr(checkpoints, "save_checkpoint", save_then_die)
-    with pytest.raises(Killed):
-        train(model(**core), TOKENS, recipe, checkpoint=tmp_path / "run.pt", **how)
-    monkeypatch.undo()
-    resumed = model(seed=99, **core)  # other weights and random numbers: they must come from the checkpoint
-    history = train(resumed, TOKENS, recipe, checkpoint=tmp_path / "run.pt", **how)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(checkpoints, "save_checkpoint", save_then_die)
+        train(model(**options), TOKENS, recipe, checkpoint=tmp_path / "run.pt", checkpoint_every=7, **SCORED)
+    resumed = model(seed=99, **options)  # other weights and random numbers: they must come from the checkpoint
+    history = train(resumed, TOKENS, recipe, checkpoint=tmp_path / "run.pt", checkpoint_every=7, **SCORED)
     assert torch.equal(weights(resumed), weights(whole))
     assert history == expected
     assert logged(tmp_path / "run.pt") == logged(tmp_path / "whole.pt")
@@ -90,11 +83,11 @@ def test_the_best_weights_survive_a_kill(tmp_path, monkeypatch):
         if done == 10:
             raise Killed
 
-    how = SCORED | {"checkpoint": tmp_path / "run.pt", "checkpoint_every": 9}
+    saved = {"checkpoint": tmp_path / "run.pt", "checkpoint_every": 9}
     with pytest.raises(Killed):
-        train(trained, TOKENS, recipe, watch=watch, **how)
+        train(trained, TOKENS, recipe, watch=watch, **SCORED, **saved)
     resumed = model(seed=99)
-    history = train(resumed, TOKENS, recipe, **how)
+    history = train(resumed, TOKENS, recipe, **SCORED, **saved)
     assert history.validation == values and len(history.losses) == 18
     assert torch.equal(weights(resumed), seen[6])
 
@@ -107,15 +100,16 @@ def test_a_run_is_written_when_its_updates_or_its_minutes_are_over(tmp_path, mon
     def watch(done):
         clock.now += 25  # seconds
 
-    def writings(**told):
+    def writings(minutes=checkpoints.MINUTES, **every):
         written.clear()
-        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", watch=watch, progress=False, **told)
+        monkeypatch.setattr(checkpoints, "MINUTES", minutes)
+        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", watch=watch, progress=False, **every)
         return list(written)
 
-    assert writings(checkpoint_every=15, checkpoint_minutes=1e9) == [15, 30, 40]
-    assert writings(checkpoint_every=1000, checkpoint_minutes=5) == [12, 24, 36, 40]
-    assert writings(checkpoint_every=10, checkpoint_minutes=3) == [8, 10, 18, 20, 28, 30, 38, 40]
-    assert writings() == [24, 40]  # after ten minutes, and at the end
+    assert writings(checkpoint_every=15, minutes=1e9) == [15, 30, 40]
+    assert writings(checkpoint_every=1000, minutes=5) == [12, 24, 36, 40]
+    assert writings(checkpoint_every=10, minutes=3) == [8, 10, 18, 20, 28, 30, 38, 40]
+    assert writings() == [*range(3, 40, 3), 40]  # every minute, and at the end
 
 
 def interrupt_at(update: int, *signals: int):
@@ -131,18 +125,18 @@ def interrupt_at(update: int, *signals: int):
 
 @pytest.mark.parametrize("number, error", [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
 @pytest.mark.parametrize("at", [13, 40])
-def test_an_interruption_ends_the_update_writes_the_run_and_obeys(tmp_path, number, error, at):
+def test_an_interruption_ends_the_update_writes_the_run_and_obeys(tmp_path, monkeypatch, number, error, at):
+    monkeypatch.setattr(progress, "EVERY", 10)
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     whole, checkpoint = model(), tmp_path / "run.pt"
-    expected = train(whole, TOKENS, RECIPE, checkpoint=tmp_path / "whole.pt", log_every=10, progress=False)
-    how = {"checkpoint": checkpoint, "log_every": 10, "progress": False}
+    expected = train(whole, TOKENS, RECIPE, checkpoint=tmp_path / "whole.pt", progress=False)
     with pytest.raises(error) as caught:
-        train(model(), TOKENS, RECIPE, watch=interrupt_at(at, number), **how)
+        train(model(), TOKENS, RECIPE, watch=interrupt_at(at, number), checkpoint=checkpoint, progress=False)
     assert error is KeyboardInterrupt or caught.value.code == 143
     assert torch.load(checkpoint, weights_only=True)["done"] == at
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
     resumed = model(seed=99)
-    assert train(resumed, TOKENS, RECIPE, **how) == expected
+    assert train(resumed, TOKENS, RECIPE, checkpoint=checkpoint, progress=False) == expected
     assert torch.equal(weights(resumed), weights(whole))
     assert logged(checkpoint) == logged(tmp_path / "whole.pt")
 
@@ -215,102 +209,43 @@ def test_in_another_thread_signals_are_left_alone(tmp_path):
     assert seen == {handler} and len(ended[0].losses) == 40
 
 
-SCRIPT = textwrap.dedent(
-    """
-    import signal, sys, time, torch
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # even where the tests run in the background
-    folder, tests, every, slow = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
-    sys.path.insert(0, tests)
-    from small_runs import DROPOUT, TOKENS, model, weights
-    from unrolled.training import Recipe, train
-
-    torch.set_num_threads(1)
-    began = []
-
-    def watch(done):
-        began.append(done)
-        if len(began) == 10:
-            print("at work", flush=True)
-        time.sleep(slow)
-
-    one = model(**DROPOUT)
-    recipe = Recipe(updates=900, batch=4, seq_len=8)
-    try:
-        history = train(one, TOKENS, recipe, checkpoint=folder + "/run.pt", checkpoint_every=every, log_every=60,
-                        validation=TOKENS[:200], validate_every=170, watch=watch, progress=False)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    torch.save({"weights": weights(one), "losses": history.losses}, folder + "/result.pt")
-    """
-)
-
-
-def command(folder, every: int, slow: float) -> list[str]:
-    """Return what runs the script: it works in the folder and sleeps so many seconds after an update."""
-    script = folder / "script.py"
-    script.write_text(SCRIPT)
-    return [str(part) for part in (sys.executable, script, folder, HELPERS, every, slow)]
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
-    """The folder of a whole run of the script."""
-    folder = tmp_path_factory.mktemp("whole")
-    subprocess.run(command(folder, 1000, 0), check=True)
-    return folder
-
-
-@pytest.mark.parametrize(
-    "number, code, times, every",
-    [
-        (signal.SIGKILL, -signal.SIGKILL, 3, 5),
-        (signal.SIGTERM, 143, 1, 10**9),  # nothing but the interruption writes the run
-        (signal.SIGINT, 130, 1, 10**9),
-    ],
-)
-def test_a_process_stopped_at_random_moments_ends_with_the_same_loss(
-    tmp_path, uninterrupted, number, code, times, every
-):
-    done = 0
-    for _ in range(times):
-        process = subprocess.Popen(
-            command(tmp_path, every, 0.002), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        assert process.stdout.readline() == "at work\n"
-        time.sleep(random.uniform(0, 0.4))
-        process.send_signal(number)
-        process.communicate()
-        assert process.returncode == code
-        before, done = done, torch.load(tmp_path / "run.pt", weights_only=True)["done"]
-        assert before < done < 900
-    subprocess.run(command(tmp_path, every, 0), check=True)
-    result, expected = (torch.load(folder / "result.pt", weights_only=True) for folder in (tmp_path, uninterrupted))
-    assert result["losses"] == expected["losses"] and torch.equal(result["weights"], expected["weights"])
-    assert logged(tmp_path / "run.pt") == logged(uninterrupted / "run.pt")
-
-
-def test_what_the_tool_kills_can_be_trained(tmp_path):
-    history = kills.measure(kills.CONFIG | {"characters": 20_000, "updates": 3}, 0, tmp_path)
-    assert len(history["losses"]) == 3 and history["loss"] == history["losses"][-1]
-    assert (tmp_path / "lstm.model").exists()
-
-
-def test_the_tool_does_not_wait_for_a_run_that_has_failed(tmp_path):
-    failed = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
-    with pytest.raises(SystemExit, match="the run ended with code 3 before its training began"):
-        kills.await_training(failed, tmp_path)
-
-
 def test_a_damaged_checkpoint_says_so(tmp_path):
     checkpoint = tmp_path / "run.pt"
     train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
     whole = checkpoint.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", b"not a checkpoint"):
         checkpoint.write_bytes(damaged)
-        with pytest.raises(CheckpointError, match="is damaged and cannot be read; delete it"):
+        with pytest.raises(CheckpointError, match=r"is damaged and cannot be read \(.*\); delete it"):
             train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    torch.save([1, 2], checkpoint)
-    with pytest.raises(CheckpointError, match="is damaged"):
+    content = torch.load(io.BytesIO(whole), weights_only=True)
+    done = {name: value for name, value in content.items() if name != "done"}
+    for other, cause in (([1, 2], "lacks"), (done, "it lacks done"), (content | {"recipe": None}, "NoneType")):
+        torch.save(other, checkpoint)
+        with pytest.raises(CheckpointError, match=rf"is damaged and cannot be read \(.*{cause}"):
+            train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+
+
+def test_a_single_altered_weight_is_noticed(tmp_path):
+    checkpoint = tmp_path / "run.pt"
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    content = checkpoint.read_bytes()
+    place = content.index(torch.load(checkpoint, weights_only=True)["model"]["output.weight"].numpy().tobytes())
+    checkpoint.write_bytes(content[:place] + bytes(8) + content[place + 8 :])
+    torch.load(checkpoint, weights_only=True)  # which has nothing to say
+    with pytest.raises(CheckpointError, match=r"is damaged and cannot be read \(its part .* was altered\)"):
+        train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+
+
+def test_a_recipe_of_another_version_says_so_and_nothing_is_to_be_deleted(tmp_path):
+    checkpoint = tmp_path / "run.pt"
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    content = torch.load(checkpoint, weights_only=True)
+    recipe = {name: value for name, value in content["recipe"].items() if name != "clip"} | {"momentum": 0.9}
+    torch.save(content | {"recipe": recipe, "version": "0.0.9"}, checkpoint)
+    with pytest.raises(
+        CheckpointError,
+        match="written by version 0.0.9, whose recipes differ in clip, momentum .*go on with that version",
+    ):
         train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
 
 
@@ -321,22 +256,11 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
         train(model(), TOKENS, Recipe(updates=50, batch=4, seq_len=8, learning_rate=1e-2), checkpoint=checkpoint)
     with pytest.raises(CheckpointError, match=r"another model, made by LanguageModel\(7, .* by LanguageModel\(7, h"):
         train(LanguageModel(7, hidden_size=9), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    for told in ({"dropout": 0.5}, {"learn_initial_state": True}):  # the weights would fit
+    for options in ({"dropout": 0.5}, {"learn_initial_state": True}):  # the weights would fit
         with pytest.raises(CheckpointError, match="belongs to another model"):
-            train(model(**told), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+            train(model(**options), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
     with pytest.raises(CheckpointError, match="belongs to a run on another text; use the same text to go on"):
         train(model(), TOKENS.flip(0), RECIPE, checkpoint=checkpoint, progress=False)
-
-
-def test_a_run_from_before_texts_and_models_were_noted_goes_on(tmp_path):
-    checkpoint, whole = tmp_path / "run.pt", model()
-    train(whole, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    content = torch.load(checkpoint, weights_only=True)
-    del content["text"], content["made"]
-    torch.save(content, checkpoint)
-    resumed = model(seed=99)
-    train(resumed, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    assert torch.equal(weights(resumed), weights(whole))
 
 
 def test_a_run_from_a_gpu_goes_on_without_one(tmp_path):
@@ -357,7 +281,7 @@ def test_weights_that_are_trained_no_more_are_another_model(tmp_path):
         train(frozen, TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
 
 
-def test_nobody_is_told_to_delete_a_checkpoint_that_is_not_damaged(tmp_path, monkeypatch):
+def test_nobody_is_advised_to_delete_a_checkpoint_that_is_not_damaged(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     with pytest.raises(CheckpointError, match=r"folder cannot be read \(Is a directory\); make it readable"):
         train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "folder", progress=False)
@@ -371,7 +295,7 @@ def test_nobody_is_told_to_delete_a_checkpoint_that_is_not_damaged(tmp_path, mon
         train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
 
 
-def test_an_unwritable_folder_is_said_before_any_work_is_done(tmp_path):
+def test_an_unwritable_folder_is_named_before_any_work_is_done(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(CheckpointError, match="checkpoints cannot be written to .*file.*choose another folder"):
         train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "file" / "run.pt", progress=False)
@@ -389,4 +313,4 @@ def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monk
     monkeypatch.setattr(step, full_disk)
     with pytest.raises(CheckpointError, match="No space left on device; the last one stays"):
         checkpoints.save_checkpoint(checkpoint, Run(model(), torch.optim.Adam(model().parameters()), RECIPE, done=1))
-    assert checkpoint.read_bytes() == before
+    assert checkpoint.read_bytes() == before and not (tmp_path / "run.pt.part").exists()

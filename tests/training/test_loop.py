@@ -1,4 +1,4 @@
-"""Training: truncated BPTT step by step, what it tells on the way, and its errors."""
+"""Training: truncated BPTT step by step, its log and its bar, and its errors."""
 
 import functools
 import itertools
@@ -73,8 +73,8 @@ def test_gated_cores_learn_and_the_gradient_stops_at_the_windows_edge(core):
 
 def test_same_seed_same_weights():
     runs = [model(3) for _ in range(2)]
-    for one in runs:
-        train(one, TOKENS, RECIPE, progress=False)
+    for trained in runs:
+        train(trained, TOKENS, RECIPE, progress=False)
     assert torch.equal(weights(runs[0]), weights(runs[1]))
 
 
@@ -142,10 +142,9 @@ def logged(checkpoint) -> list[dict]:
 def test_the_log_has_a_line_every_so_often_and_for_each_validation_and_the_last_update(tmp_path, monkeypatch):
     clock = itertools.accumulate(itertools.count())  # the updates take 1, 3, 5, … ms
     monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 1000))
-    history = train(
-        model(), TOKENS, RECIPE, validation=TOKENS[:500], validate_every=15, log_every=12,
-        checkpoint=tmp_path / "run.pt", progress=False,
-    )  # fmt: skip
+    monkeypatch.setattr(progress, "EVERY", 12)
+    scored = {"validation": TOKENS[:500], "validate_every": 15}
+    history = train(model(), TOKENS, RECIPE, **scored, checkpoint=tmp_path / "run.pt", progress=False)
     lines = logged(tmp_path / "run.pt")
     assert [line["update"] for line in lines] == [12, 15, 24, 30, 36, 40]
     before = 0
@@ -161,23 +160,25 @@ def test_the_log_has_a_line_every_so_often_and_for_each_validation_and_the_last_
     assert lines[1]["validation_perplexity"] == pytest.approx(math.exp(lines[1]["validation"]))
 
 
-def test_a_log_that_was_cut_off_or_is_ahead_of_its_checkpoint_is_cut_back(tmp_path):
+def test_a_log_that_was_cut_off_or_is_ahead_of_its_checkpoint_is_cut_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY", 10)
     checkpoint, log = tmp_path / "run.pt", tmp_path / "run.pt.jsonl"
     log.write_text('{"update": 10}\n{"update": 20}\n')  # no checkpoint: they are of a run that is begun again
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, log_every=10, progress=False)
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
     lines = log.read_text().splitlines()
     assert [json.loads(line)["update"] for line in lines] == [10, 20, 30, 40]
     log.write_text("\n".join([*lines, '{"update": 50}']))
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, log_every=10, progress=False)
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
     assert log.read_text().splitlines() == lines
     log.write_text("\n".join([*lines, '{"upd']))
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, log_every=10, progress=False)
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
     assert log.read_text().splitlines() == lines
 
 
 def test_without_a_checkpoint_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    train(model(), TOKENS, RECIPE, log_every=1, progress=False)
+    monkeypatch.setattr(progress, "EVERY", 1)
+    train(model(), TOKENS, RECIPE, progress=False)
     assert not list(tmp_path.iterdir())
 
 
@@ -198,10 +199,9 @@ def test_a_perplexity_beyond_all_numbers_is_still_a_number():
     assert math.isfinite(progress.perplexity(1e6)) and progress.perplexity(2.0) == math.exp(2.0)
 
 
-@pytest.mark.parametrize("name", ["checkpoint_every", "checkpoint_minutes", "log_every"])
-def test_an_interval_of_nothing_is_refused(tmp_path, name):
-    with pytest.raises(ValueError, match=f"{name} is 0; it must be"):
-        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False, **{name: 0})
+def test_checkpoints_every_zero_updates_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="checkpoint_every is 0; it must be above 0"):
+        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False, checkpoint_every=0)
 
 
 def test_validating_every_minus_one_updates_is_refused():

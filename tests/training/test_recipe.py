@@ -25,9 +25,9 @@ def gradients(by_hand, update: int, state, clip: float):
     logits, state = by_hand(window.inputs, state)
     by_hand.zero_grad()
     nn.functional.cross_entropy(logits.mT, window.targets).backward()
-    found = [weight.grad for weight in by_hand.parameters() if weight.requires_grad]
-    norm = math.sqrt(sum((gradient**2).sum().item() for gradient in found))
-    return [gradient * min(1.0, clip / norm) for gradient in found], state.detach()
+    unclipped = [weight.grad for weight in by_hand.parameters() if weight.requires_grad]
+    norm = math.sqrt(sum((gradient**2).sum().item() for gradient in unclipped))
+    return [gradient * min(1.0, clip / norm) for gradient in unclipped], state.detach()
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
@@ -42,9 +42,9 @@ def test_an_optimizers_steps_are_those_written_out(optimizer, decay):
     own = [weight for weight in by_hand.parameters() if weight.requires_grad]
     first, second = ([torch.zeros_like(weight) for weight in own] for _ in range(2))
     for update in range(4):
-        found, state = gradients(by_hand, update, state, clip)
+        clipped, state = gradients(by_hand, update, state, clip)
         with torch.no_grad():
-            for w, g, m, v in zip(own, found, first, second, strict=True):
+            for w, g, m, v in zip(own, clipped, first, second, strict=True):
                 if optimizer == "adamw":
                     w -= rate * decay * w
                 else:
@@ -73,9 +73,9 @@ def test_a_schedules_steps_are_those_written_out(monkeypatch, schedule, rates):
     trained, by_hand, state = model(), model(), None
     train(trained, TOKENS, recipe, validation=TOKENS, validate_every=2, progress=False)
     for update, rate in enumerate(rates):
-        found, state = gradients(by_hand, update, state, 1.0)
+        clipped, state = gradients(by_hand, update, state, 1.0)
         with torch.no_grad():
-            for weight, gradient in zip((w for w in by_hand.parameters() if w.requires_grad), found, strict=True):
+            for weight, gradient in zip((w for w in by_hand.parameters() if w.requires_grad), clipped, strict=True):
                 weight -= rate * gradient
     assert torch.allclose(weights(trained), weights(by_hand), atol=1e-5)
 
@@ -122,12 +122,12 @@ def test_early_stopping_gives_back_the_best_weights(tmp_path, monkeypatch, patie
     def watch(update):
         seen[update] = weights(trained)
 
-    how = {"validation": TOKENS, "validate_every": 5, "checkpoint": tmp_path / "run.pt", "progress": False}
-    history = train(trained, TOKENS, recipe, watch=watch, **how)
+    options = {"validation": TOKENS, "validate_every": 5, "checkpoint": tmp_path / "run.pt", "progress": False}
+    history = train(trained, TOKENS, recipe, watch=watch, **options)
     assert len(history.losses) == max(seen) == done and history.validation == values
     assert torch.equal(weights(trained), seen[best])
     again = model(seed=9)
-    assert train(again, TOKENS, recipe, **how) == history  # it is over: nothing is trained or scored again
+    assert train(again, TOKENS, recipe, **options) == history  # it is over: nothing is trained or scored again
     assert torch.equal(weights(again), seen[best])
 
 
@@ -164,20 +164,20 @@ def test_mixed_precision_multiplies_in_bfloat16_and_keeps_the_weights(monkeypatc
     assert rounded.validation == [score.nats_per_symbol]
 
 
-def test_a_model_is_compiled_where_that_is_asked_for(monkeypatch):
+def test_a_model_is_compiled_on_request(monkeypatch):
     compiled, calls = [], []
 
     def compile(module):
         compiled.append(module)
-        return lambda *given: calls.append(given) or module(*given)
+        return lambda *inputs: calls.append(inputs) or module(*inputs)
 
     monkeypatch.setattr(torch, "compile", compile)
-    plain, asked = model(), model()
+    plain, translated = model(), model()
     train(plain, TOKENS, RECIPE, progress=False)
     assert not compiled
-    train(asked, TOKENS, Recipe(40, **SMALL, learning_rate=1e-2, compile=True), progress=False)
-    assert compiled == [asked] and len(calls) == 40
-    assert torch.equal(weights(asked), weights(plain))
+    train(translated, TOKENS, Recipe(40, **SMALL, learning_rate=1e-2, compile=True), progress=False)
+    assert compiled == [translated] and len(calls) == 40
+    assert torch.equal(weights(translated), weights(plain))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""What the backward passes by hand share: checks, the output layer with its loss, and the sizes of paths.
+"""What the backward passes share: the checks, the output layer with its loss, and the sizes of paths.
 
-Sequences are rows: inputs are (…, time, input_size), where … is nothing for one sequence or (batch,) for several.
+Sequences are rows: inputs are (…, time, input_size), where … is empty for one sequence and (batch,) for several.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ OUTPUT_AXES = {"W_hy": ("vocab_size", "hidden_size"), "b_y": ("vocab_size",)}
 
 
 class Scored(Protocol):
-    """A trace of any cell: what `output_errors` needs of it.
+    """What `output_errors` needs from the trace of any cell.
 
     Attributes:
         targets: the symbols to predict, (…, time).
-        step_weights: c_1 … c_T, what each step's loss counts, (time,).
+        step_weights: c_1 … c_T, the weight of each step's loss, (time,).
         probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
     """
 
@@ -27,7 +27,12 @@ class Scored(Protocol):
 
 
 def sigmoid(a: np.ndarray) -> np.ndarray:
-    """Return σ(a) = 1 / (1 + e^−a), elementwise, in a form that cannot overflow; complex numbers are allowed."""
+    """Return σ(a) = 1 / (1 + e^−a), elementwise, in a form that cannot overflow; `a` may be complex.
+
+    Example:
+        >>> sigmoid(np.array([-1000.0, 0.0, 1000.0])).tolist()
+        [0.0, 0.5, 1.0]
+    """
     return (1 + np.tanh(a / 2)) / 2
 
 
@@ -38,15 +43,17 @@ def check_shapes(
     targets: np.ndarray,
     states: dict[str, np.ndarray],
 ) -> None:
-    """Raise ValueError, naming the array and its axis, unless weights, inputs, targets and states fit together.
+    """Check that weights, inputs, targets and states fit together.
 
     Args:
-        parameters: the weights; one that is None is passed over. The first one tells the hidden size, by its rows.
-        axes: for each weight the names of its axes: "hidden_size", "input_size", "hidden_size + input_size",
-            "vocab_size".
+        parameters: the weights; None stands for one that the network does not have. The first one has hidden_size rows.
+        axes: the names of each weight's axes: "hidden_size", "input_size", "hidden_size + input_size" or "vocab_size".
         inputs: (…, time, input_size).
         targets: (…, time), integers.
-        states: those before the first step by their names, (…, hidden_size) each.
+        states: the states before the first step, by name, (…, hidden_size) each.
+
+    Raises:
+        ValueError: an array does not fit; the message names it and the axis.
     """
     if inputs.ndim < 2 or 0 in inputs.shape:
         raise ValueError(
@@ -68,20 +75,20 @@ def check_shapes(
     }
     expected["targets"] = targets, [*lead, ("time", time)]
     expected |= {name: (state, [*lead, ("hidden_size", hidden_size)]) for name, state in states.items()}
-    for name, (array, wanted) in expected.items():
+    for name, (array, named_sizes) in expected.items():
         shape = np.shape(array)
-        if len(shape) != len(wanted):
-            names = ", ".join(axis for axis, _ in wanted)
-            raise ValueError(f"{name} has shape {shape}; {len(wanted)} axes are expected: ({names})")
-        for place, ((axis, right), found) in enumerate(zip(wanted, shape, strict=True)):
-            if found != right:
-                raise ValueError(f"{name} has shape {shape}: axis {place} ({axis}) is {found} and should be {right}")
+        if len(shape) != len(named_sizes):
+            names = ", ".join(axis for axis, _ in named_sizes)
+            raise ValueError(f"{name} has shape {shape}; {len(named_sizes)} axes are expected: ({names})")
+        for number, ((axis, right), size) in enumerate(zip(named_sizes, shape, strict=True)):
+            if size != right:
+                raise ValueError(f"{name} has shape {shape}: axis {number} ({axis}) is {size} and should be {right}")
     if not np.issubdtype(targets.dtype, np.integer) or targets.min() < 0 or targets.max() >= vocab_size:
-        found = f"{targets.dtype} from {targets.min()} to {targets.max()}"
-        raise ValueError(f"targets are {found}; integers from 0 to {vocab_size - 1} are expected")
+        values = f"{targets.dtype} from {targets.min()} to {targets.max()}"
+        raise ValueError(f"targets are {values}; integers from 0 to {vocab_size - 1} are expected")
 
 
-def begin(
+def prepare(
     parameters: NamedTuple,
     axes: dict[str, tuple[str, ...]],
     inputs: np.ndarray,
@@ -89,18 +96,18 @@ def begin(
     step_weights: np.ndarray | None,
     **states: np.ndarray | None,
 ) -> tuple[np.ndarray, ...]:
-    """Check what a forward pass is given, and make room for its states.
+    """Check the arguments of a forward pass, and allocate the arrays of its states.
 
-    The arithmetic is that of the arrays' own type, float64 where they are integers.
+    The arithmetic is done in the arrays' own type, and in float64 where they are integers.
 
     Args:
         parameters, axes, inputs, targets: as in `check_shapes`.
-        step_weights: c_1 … c_T, (time,); 1/T each where None.
-        states: those before the first step by their names, (…, hidden_size); zeros where None.
+        step_weights: c_1 … c_T, (time,); 1/T each if None.
+        states: the states before the first step, by name, (…, hidden_size); zeros if None.
 
     Returns:
-        inputs, targets and step_weights as arrays; then for each state an array (…, time + 1, hidden_size) with the
-        given one at step 0, and nothing yet at the others.
+        inputs, targets and step_weights as arrays; then, for each state, an array (…, time + 1, hidden_size) that holds
+        the given state at step 0 and is uninitialised at the other steps.
 
     Raises:
         ValueError: arrays that do not fit together, or targets outside the vocabulary.
@@ -115,10 +122,10 @@ def begin(
         raise ValueError(f"step_weights have shape {step_weights.shape}; one for each step is expected: ({T},)")
     dtype = np.result_type(inputs, *states.values(), *(weight for weight in parameters if weight is not None))
     dtype = dtype if np.issubdtype(dtype, np.inexact) else np.dtype(float)
-    room = [np.empty((*state.shape[:-1], T + 1, state.shape[-1]), dtype) for state in states.values()]
-    for array, state in zip(room, states.values(), strict=True):
+    arrays = [np.empty((*state.shape[:-1], T + 1, state.shape[-1]), dtype) for state in states.values()]
+    for array, state in zip(arrays, states.values(), strict=True):
         array[..., 0, :] = state
-    return inputs, targets, step_weights.astype(dtype), *room
+    return inputs, targets, step_weights.astype(dtype), *arrays
 
 
 def by_step(array: np.ndarray) -> np.ndarray:
@@ -127,19 +134,19 @@ def by_step(array: np.ndarray) -> np.ndarray:
 
 
 def rows(array: np.ndarray) -> np.ndarray:
-    """Return all steps of all sequences under each other: (…, time, size) → (… · time, size)."""
+    """Return all steps of all sequences stacked as rows: (…, time, size) → (… · time, size)."""
     return array.reshape(-1, array.shape[-1])
 
 
 def diagonal(vectors: np.ndarray) -> np.ndarray:
-    """Return diag(v) for every vector v, (…, size) → (…, size, size)."""
+    """Return diag(v) for every vector v: (…, size) → (…, size, size)."""
     return vectors[..., None] * np.eye(vectors.shape[-1], dtype=vectors.dtype)
 
 
-def score(
+def predict(
     parameters: NamedTuple, states: np.ndarray, targets: np.ndarray, step_weights: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Return the loss of the predictions, nats, and the predictions.
+    """Return the loss of the predictions in nats, and the predictions.
 
         ŷ_t = softmax(W_hy h_t + b_y)               (:eq:`eq-output`)
         L = Σ_t c_t L_t,  L_t = −ln ŷ_t[target]
@@ -151,19 +158,25 @@ def score(
         step_weights: c_1 … c_T, (time,).
 
     Returns:
-        L, its mean over the sequences where there are several, and ŷ_1 … ŷ_T, (…, time, vocab_size).
+        L, averaged over the sequences if there are several, and ŷ_1 … ŷ_T, (…, time, vocab_size).
     """
     logits = states[..., 1:, :] @ parameters.W_hy.T + parameters.b_y  # eq-output
-    logits = logits - logits.real.max(axis=-1, keepdims=True)  # changes no probability, and exp cannot overflow
+    logits = logits - logits.real.max(axis=-1, keepdims=True)  # leaves the probabilities as they are; no overflow
     log_probabilities = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     L = -np.take_along_axis(log_probabilities, targets[..., None], axis=-1)[..., 0]  # (…, time): L_t
     return (L @ step_weights).mean(), np.exp(log_probabilities)
 
 
 def output_errors(trace: Scored) -> np.ndarray:
-    """Return e_t = c_t (ŷ_t − onehot(target)), the loss by the logits, (…, time, vocab_size) (:eq:`eq-bptt-output`).
+    """Return e_t = c_t (ŷ_t − onehot(target)), the gradient of the loss in the logits (:eq:`eq-bptt-output`).
 
-    Where there are several sequences, the loss is their mean, and each error is divided by their number.
+    With several sequences the loss is their mean, and each error is divided by their number.
+
+    Args:
+        trace: what the `forward` of any cell returned.
+
+    Returns:
+        e_1 … e_T, (…, time, vocab_size).
     """
     one_hot = np.eye(trace.probabilities.shape[-1], dtype=trace.probabilities.dtype)[trace.targets]  # (…, time, vocab)
     sequences = trace.targets.size // len(trace.step_weights)
@@ -174,11 +187,16 @@ def path_sizes(paths: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the spectral norm of every path's Jacobian at every step, and of their sum.
 
     Args:
-        paths: the paths by their names, (…, time, h, h) each, as from `bptt.lstm.paths` or `bptt.gru.paths`.
+        paths: the paths by name, (…, time, hidden_size, hidden_size) each, from `bptt.lstm.paths` or `bptt.gru.paths`.
 
     Returns:
-        The norms under the same names, (…, time), and that of the sum under ``"all"``: as paths can cancel, it is at
-        most the sum of the norms.
+        The norms under the same names, (…, time), and the norm of the sum under ``"all"``. Paths can cancel, so that is
+        at most the sum of the norms.
+
+    Example:
+        >>> opposed = {"direct": np.eye(2)[None], "gate": -0.5 * np.eye(2)[None]}  # one step, two units
+        >>> {name: norms.tolist() for name, norms in path_sizes(opposed).items()}
+        {'direct': [1.0], 'gate': [0.5], 'all': [0.5]}
     """
     matrices = paths | {"all": sum(paths.values())}
     return {name: np.linalg.norm(matrix, 2, axis=(-2, -1)) for name, matrix in matrices.items()}

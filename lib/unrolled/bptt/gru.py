@@ -1,6 +1,6 @@
 """The GRU's backward pass by hand, in NumPy, with the reset gate in either place, and the paths from state to state.
 
-Sequences are rows: inputs are (…, time, input_size), where … is nothing for one sequence or (batch,) for several.
+Sequences are rows: inputs are (…, time, input_size), where … is empty for one sequence and (batch,) for several.
 A comment names the equation that its line computes.
 """
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unrolled.bptt.common import OUTPUT_AXES, begin, by_step, diagonal, output_errors, rows, score, sigmoid
+from unrolled.bptt.common import OUTPUT_AXES, by_step, diagonal, output_errors, predict, prepare, rows, sigmoid
 
 RESETS = ("before", "after")
 AXES = (
@@ -25,12 +25,18 @@ class Parameters(NamedTuple):
 
     Attributes:
         W_z, W_r, W_h: weights of the update gate, the reset gate and the candidate, (hidden_size, hidden_size +
-            input_size): first the part for h_{t−1}, then that for x_t. The parts of W_h are called W_hh and W_xh.
+            input_size): columns for h_{t−1}, then columns for x_t. The two parts of W_h are called W_hh and W_xh.
         b_z, b_r, b_h: their biases, (hidden_size,).
         W_hy: output weights, (vocab_size, hidden_size).
         b_y: bias of the logits, (vocab_size,).
-        b_hh: with the reset gate after the product, the bias that it acts on, (hidden_size,), zeros where None; with
-            the gate before, None.
+        b_hh: if the reset gate acts after the product, the bias inside that product, (hidden_size,), None for zeros;
+            if it acts before, None.
+
+    Example:
+        >>> h, d, V = 2, 1, 3
+        >>> weights = Parameters(*[np.zeros((h, h + d))] * 3, *[np.zeros(h)] * 3, np.zeros((V, h)), np.zeros(V))
+        >>> weights.W_h.shape, weights.b_hh is None
+        ((2, 3), True)
     """
 
     W_z: np.ndarray
@@ -52,10 +58,17 @@ class Trace(NamedTuple):
         placement: where the reset gate acts, ``"before"`` the product or ``"after"``.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, (…, time).
-        step_weights: c_1 … c_T, what each step's loss counts, (time,).
+        step_weights: c_1 … c_T, the weight of each step's loss, (time,).
         states: h_0 … h_T, (…, time + 1, hidden_size).
         update, reset, candidate: z_t, r_t, h̃_t for t = 1 … T, (…, time, hidden_size).
         probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
+
+    Example:
+        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3))
+        >>> _, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
+        >>> z, h, candidate = trace.update[0], trace.states, trace.candidate[0]
+        >>> np.array_equal(h[1], (1 - z) * h[0] + z * candidate)
+        True
     """
 
     parameters: Parameters
@@ -71,14 +84,20 @@ class Trace(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """The total derivatives of the loss, each with the shape of what it is taken by.
+    """The total derivatives of the loss, each with the shape of the array it is taken with respect to.
 
     Attributes:
-        W_z, W_r, W_h, b_z, b_r, b_h, W_hy, b_y: by the weights, as in `Parameters`.
-        b_hh: by b_hh, (hidden_size,), where the reset gate acts after the product; None where before.
-        h_0: by the state before the first step, (…, hidden_size).
-        inputs: by x_1 … x_T, (…, time, input_size).
-        states: by h_1 … h_T, (…, time, hidden_size).
+        W_z, W_r, W_h, b_z, b_r, b_h, W_hy, b_y: with respect to the weights, as in `Parameters`.
+        b_hh: with respect to b_hh, (hidden_size,); None if the reset gate acts before the product.
+        h_0: with respect to the state before the first step, (…, hidden_size).
+        inputs: with respect to x_1 … x_T, (…, time, input_size).
+        states: with respect to h_1 … h_T, (…, time, hidden_size).
+
+    Example:
+        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3))
+        >>> gradients = backward(forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])[1])
+        >>> gradients.W_z.shape, gradients.inputs.shape, gradients.b_hh is None
+        ((2, 3), (2, 1), True)
     """
 
     W_z: np.ndarray
@@ -112,34 +131,40 @@ def forward(
         h̃_t = tanh(W_xh x_t + b_h + r_t ⊙ (W_hh h_{t−1} + b_hh))    after it (:eq:`eq-gru-after`)
         h_t = (1 − z_t) ⊙ h_{t−1} + z_t ⊙ h̃_t                       (:eq:`eq-gru-state`)
 
-    The predictions and the loss are those of `bptt.rnn.forward`. Complex weights, inputs or states are allowed, for
-    differentiation by a complex step.
+    The predictions and the loss are those of `bptt.rnn.forward`. Weights, inputs and states may be complex, so that the
+    loss can be differentiated by a complex step.
 
     Args:
         parameters: the weights.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, integers, (…, time).
-        h_0: the state before the first step, (…, hidden_size); zeros where None.
+        h_0: the state before the first step, (…, hidden_size); zeros if None.
         reset: where the reset gate acts: ``"before"`` the product, as in Chung et al. (2014), or ``"after"``, as in
             PyTorch.
-        step_weights: what each step's loss counts, (time,). None: 1/T each, the loss in nats per symbol.
+        step_weights: c_1 … c_T, (time,). None gives 1/T each, the loss in nats per symbol.
 
     Returns:
-        The loss L, nats, its mean over the sequences where there are several; and the trace, for `backward`.
+        The loss L in nats, averaged over the sequences if there are several; and the trace, for `backward`.
 
     Raises:
-        ValueError: arrays that do not fit together, targets outside the vocabulary, an unknown place of the reset gate,
-            or a b_hh that it does not act on.
+        ValueError: arrays that do not fit together, targets outside the vocabulary, an unknown `reset`, or a b_hh with
+            ``reset="before"``.
+
+    Example:
+        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.zeros((3, 2)), np.zeros(3))
+        >>> loss, _ = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
+        >>> round(float(np.exp(loss)), 6)  # without output weights, three symbols are equally likely
+        3.0
     """
     if reset not in RESETS:
         raise ValueError(f"reset is {reset!r}; it can be one of {', '.join(RESETS)}")
     if reset == "before" and parameters.b_hh is not None:
-        raise ValueError('b_hh is given, but with reset="before" there is no place for it; add it to b_h')
-    inputs, targets, step_weights, states = begin(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
+        raise ValueError('b_hh is given, but with reset="before" nothing uses it; add it to b_h')
+    inputs, targets, step_weights, states = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
     W_z, W_r, W_h, b_z, b_r, b_h, _, _, b_hh = parameters
     W_hh, W_xh = np.split(W_h, [len(W_h)], axis=1)
     gates = z, r, g = [np.empty_like(states[..., 1:, :]) for _ in range(3)]  # g is h̃
-    # all of them (time, …, size); h[t] is h_t, but x[t − 1] is x_t and z[t − 1] is z_t
+    # all (time, …, size): h[t] is h_t, but x[t − 1] is x_t and z[t − 1] is z_t
     x, h, z, r, g = (by_step(array) for array in (inputs, states, z, r, g))
     for t in range(1, len(h)):
         v = np.concatenate([h[t - 1], x[t - 1]], axis=-1)  # [h_{t−1}, x_t]
@@ -151,12 +176,12 @@ def forward(
             a = x[t - 1] @ W_xh.T + b_h + r[t - 1] * _product(parameters, h[t - 1])  # eq-gru-after
         g[t - 1] = np.tanh(a)
         h[t] = (1 - z[t - 1]) * h[t - 1] + z[t - 1] * g[t - 1]  # eq-gru-state
-    loss, probabilities = score(parameters, states, targets, step_weights)
+    loss, probabilities = predict(parameters, states, targets, step_weights)
     return loss, Trace(parameters, reset, inputs, targets, step_weights, states, *gates, probabilities)
 
 
 def _product(parameters: Parameters, h: np.ndarray) -> np.ndarray:
-    """Return W_hh h + b_hh, which the reset gate is multiplied by where it acts after the product, (…, hidden_size)."""
+    """Return W_hh h + b_hh, the product that a reset gate after it scales, (…, hidden_size)."""
     W_hh = parameters.W_h[:, : len(parameters.W_h)]
     return h @ W_hh.T + (0 if parameters.b_hh is None else parameters.b_hh)
 
@@ -164,42 +189,49 @@ def _product(parameters: Parameters, h: np.ndarray) -> np.ndarray:
 def backward(trace: Trace) -> Gradients:
     """Carry the derivative of the loss back through time.
 
-    δ^z_t, δ^r_t, δ^h_t are the total derivatives by what goes into the nonlinearity of each gate and of the candidate.
-    W_{z,h} is the part of W_z that h_{t−1} is multiplied by, and W_{z,x} that of x_t; so for W_r.
+    δ^z_t, δ^r_t, δ^h_t are the total derivatives with respect to the pre-activations of the gates and the candidate.
+    W_{z,h} is the part of W_z that multiplies h_{t−1}, and W_{z,x} the part that multiplies x_t; likewise for W_r.
 
-        e_t = the loss by the logits                                                (:eq:`eq-bptt-output`)
+        e_t = c_t (ŷ_t − onehot(target_t))                                          (:eq:`eq-bptt-output`)
         ∂L/∂h_t = W_hyᵀ e_t + (1 − z_{t+1}) ⊙ ∂L/∂h_{t+1} + W_{z,h}ᵀ δ^z_{t+1}
             + W_{r,h}ᵀ δ^r_{t+1} + u_{t+1}                                          (:eq:`eq-gru-delta-h`)
         δ^z_t = ∂L/∂h_t ⊙ (h̃_t − h_{t−1}) ⊙ z_t ⊙ (1 − z_t)                         (:eq:`eq-gru-delta-update`)
         δ^h_t = ∂L/∂h_t ⊙ z_t ⊙ (1 − h̃_t ⊙ h̃_t)                                     (:eq:`eq-gru-delta-candidate`)
 
-    What bears the index T + 1 is 0. The candidate sends u_t to h_{t−1} and δ^r_t to the reset gate. Before the product:
+    Terms with index T + 1 are zero. Through the candidate, u_t reaches h_{t−1} and δ^r_t the reset gate. With the reset
+    gate before the product:
 
         u_t = r_t ⊙ (W_hhᵀ δ^h_t)                                                   (:eq:`eq-gru-delta-reset`)
         δ^r_t = (W_hhᵀ δ^h_t) ⊙ h_{t−1} ⊙ r_t ⊙ (1 − r_t)                           (:eq:`eq-gru-delta-reset`)
         ∂L/∂W_hh = Σ_t δ^h_t (r_t ⊙ h_{t−1})ᵀ                                       (:eq:`eq-gru-gradients`)
 
-    After the product:
+    With the reset gate after it:
 
         u_t = W_hhᵀ (r_t ⊙ δ^h_t)                                                   (:eq:`eq-gru-delta-after`)
         δ^r_t = δ^h_t ⊙ (W_hh h_{t−1} + b_hh) ⊙ r_t ⊙ (1 − r_t)                     (:eq:`eq-gru-delta-after`)
         ∂L/∂W_hh = Σ_t (r_t ⊙ δ^h_t) h_{t−1}ᵀ,  ∂L/∂b_hh = Σ_t r_t ⊙ δ^h_t          (:eq:`eq-gru-delta-after`)
 
-    And in both,
+    In both cases:
 
         ∂L/∂W_g = Σ_t δ^g_t [h_{t−1}, x_t]ᵀ  for g = z, r                           (:eq:`eq-gru-gradients`)
         ∂L/∂W_xh = Σ_t δ^h_t x_tᵀ,  ∂L/∂b_g = Σ_t δ^g_t  for g = z, r, h            (:eq:`eq-gru-gradients`)
         ∂L/∂h_0 = the sum of :eq:`eq-gru-delta-h` at t = 0, without its first term   (:eq:`eq-gru-gradients`)
         ∂L/∂x_t = W_{z,x}ᵀ δ^z_t + W_{r,x}ᵀ δ^r_t + W_xhᵀ δ^h_t                      (:eq:`eq-gru-gradients`)
 
-    The derivatives by W_hy and b_y are those of :eq:`eq-gradients`.
+    The derivatives with respect to W_hy and b_y are those of :eq:`eq-gradients`.
 
     Args:
         trace: what `forward` returned.
 
     Returns:
-        The gradients. Those by the weights are summed over the sequences; as the loss is a mean over these, so are
+        The gradients. Those of the weights are summed over the sequences: since the loss is the mean over these, so are
         they.
+
+    Example:
+        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3), np.zeros(2))
+        >>> gradients = backward(forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2], reset="after")[1])
+        >>> gradients.W_h.shape, gradients.b_hh.shape, gradients.states.shape
+        ((2, 3), (2,), (2, 2))
     """
     (W_z_h, W_z_x), (W_r_h, W_r_x), (W_hh, W_xh) = (np.split(W, [len(W)], axis=1) for W in trace.parameters[:3])
     before, errors = trace.placement == "before", output_errors(trace)  # eq-bptt-output
@@ -209,7 +241,7 @@ def backward(trace: Trace) -> Gradients:
     # as in forward; d_h[t] is ∂L/∂h_t, but delta_z[t − 1] is δ^z_t
     h, e, d_h, delta_z, delta_r, delta_h = (by_step(array) for array in (trace.states, errors, by_state, *deltas))
     gates = [by_step(gate) for gate in (trace.update, reset, trace.candidate)]
-    later = 0  # what comes back from step t + 1 to h_t
+    later = 0  # the part of ∂L/∂h_t that comes back from step t + 1
     for t in range(len(e), 0, -1):
         z, r, g = (gate[t - 1] for gate in gates)  # g is h̃_t
         d_h[t] = e[t - 1] @ trace.parameters.W_hy + later  # eq-gru-delta-h
@@ -243,15 +275,15 @@ def backward(trace: Trace) -> Gradients:
 
 
 def paths(trace: Trace) -> dict[str, np.ndarray]:
-    """Return J_t = ∂h_t/∂h_{t−1} in full, path by path: the direct one, and one through each gate and the candidate.
+    """Return J_t = ∂h_t/∂h_{t−1} path by path: the direct path, and one through each gate and the candidate.
 
-    With k_t = z_t ⊙ (1 − h̃_t ⊙ h̃_t), what the candidate's argument counts,
+    Let k_t = z_t ⊙ (1 − h̃_t ⊙ h̃_t), the derivative of h_t with respect to the candidate's pre-activation. Then
 
         J_t = diag(1 − z_t) + diag((h̃_t − h_{t−1}) ⊙ z_t ⊙ (1 − z_t)) W_{z,h} + C_t + R_t   (:eq:`eq-gru-jacobian`)
-        before the product:  C_t = diag(k_t) W_hh diag(r_t)
-                             R_t = diag(k_t) W_hh diag(h_{t−1} ⊙ r_t ⊙ (1 − r_t)) W_{r,h}
-        after it:            C_t = diag(k_t ⊙ r_t) W_hh
-                             R_t = diag(k_t ⊙ (W_hh h_{t−1} + b_hh) ⊙ r_t ⊙ (1 − r_t)) W_{r,h}
+        reset before the product:  C_t = diag(k_t) W_hh diag(r_t)
+                                   R_t = diag(k_t) W_hh diag(h_{t−1} ⊙ r_t ⊙ (1 − r_t)) W_{r,h}
+        reset after it:            C_t = diag(k_t ⊙ r_t) W_hh
+                                   R_t = diag(k_t ⊙ (W_hh h_{t−1} + b_hh) ⊙ r_t ⊙ (1 − r_t)) W_{r,h}
 
     Args:
         trace: what `forward` returned.
@@ -259,10 +291,16 @@ def paths(trace: Trace) -> dict[str, np.ndarray]:
     Returns:
         The paths ``"direct"``, ``"update"``, ``"candidate"`` (C_t) and ``"reset"`` (R_t), (…, time, hidden_size,
         hidden_size) each. Their sum is J_t.
+
+    Example:
+        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3))
+        >>> _, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
+        >>> {name: matrices.shape for name, matrices in paths(trace).items()}
+        {'direct': (2, 2, 2), 'update': (2, 2, 2), 'candidate': (2, 2, 2), 'reset': (2, 2, 2)}
     """
     W_z, W_r, W_hh = (W[:, : len(W)] for W in trace.parameters[:3])
     h, z, r, g = trace.states[..., :-1, :], trace.update, trace.reset, trace.candidate
-    through = (z * (1 - g * g))[..., None]  # k_t, which scales rows
+    through = (z * (1 - g * g))[..., None]  # k_t, which scales rows: (…, time, hidden, 1)
     if trace.placement == "before":
         candidate = through * W_hh * r[..., None, :]
         reset = through * W_hh @ ((h * r * (1 - r))[..., None] * W_r)

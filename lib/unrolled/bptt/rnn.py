@@ -1,6 +1,6 @@
-"""Backpropagation through time by hand, in NumPy: the vanilla network's loss and the derivative by all it depends on.
+"""Backpropagation through time by hand, in NumPy: the vanilla network's loss and all its gradients.
 
-Sequences are rows: inputs are (…, time, input_size), where … is nothing for one sequence or (batch,) for several.
+Sequences are rows: inputs are (…, time, input_size), where … is empty for one sequence and (batch,) for several.
 A comment names the equation that its line computes.
 """
 
@@ -10,14 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unrolled.bptt.common import OUTPUT_AXES, begin, by_step, output_errors, rows, score, sigmoid
-
-# each activation φ(a), and its derivative φ′(a) written with h = φ(a), so that a need not be kept
-ACTIVATIONS = {
-    "tanh": (np.tanh, lambda h: 1 - h * h),
-    "sigmoid": (sigmoid, lambda h: h * (1 - h)),
-    "identity": (lambda a: a, np.ones_like),
-}
+from unrolled.bptt.common import OUTPUT_AXES, by_step, output_errors, predict, prepare, rows
 
 # the axes of each weight, for `check_shapes`
 AXES = {
@@ -36,6 +29,12 @@ class Parameters(NamedTuple):
         W_hy: output weights, (vocab_size, hidden_size).
         b_h: bias of the state, (hidden_size,).
         b_y: bias of the logits, (vocab_size,).
+
+    Example:
+        >>> h, d, V = 4, 3, 5
+        >>> weights = Parameters(np.zeros((h, d)), np.zeros((h, h)), np.zeros((V, h)), np.zeros(h), np.zeros(V))
+        >>> sum(weight.size for weight in weights)  # h (d + h + 1) + V (h + 1)
+        57
     """
 
     W_xh: np.ndarray
@@ -50,16 +49,20 @@ class Trace(NamedTuple):
 
     Attributes:
         parameters: the weights.
-        activation: the name of φ.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, (…, time).
-        step_weights: c_1 … c_T, what each step's loss counts, (time,).
+        step_weights: c_1 … c_T, the weight of each step's loss, (time,).
         states: h_0 … h_T, (…, time + 1, hidden_size).
         probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
+
+    Example:
+        >>> weights = Parameters(np.ones((2, 1)), np.eye(2), np.ones((3, 2)), np.zeros(2), np.zeros(3))
+        >>> _, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
+        >>> trace.states.shape, trace.probabilities.shape  # h_0 is kept too
+        ((3, 2), (2, 3))
     """
 
     parameters: Parameters
-    activation: str
     inputs: np.ndarray
     targets: np.ndarray
     step_weights: np.ndarray
@@ -68,13 +71,19 @@ class Trace(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """The total derivatives of the loss, each with the shape of what it is taken by.
+    """The total derivatives of the loss, each with the shape of the array it is taken with respect to.
 
     Attributes:
-        W_xh, W_hh, W_hy, b_h, b_y: by the weights, as in `Parameters`.
-        h_0: by the state before the first step, (…, hidden_size).
-        inputs: by x_1 … x_T, (…, time, input_size).
-        states: by h_1 … h_T, (…, time, hidden_size).
+        W_xh, W_hh, W_hy, b_h, b_y: with respect to the weights, as in `Parameters`.
+        h_0: with respect to the state before the first step, (…, hidden_size).
+        inputs: with respect to x_1 … x_T, (…, time, input_size).
+        states: with respect to h_1 … h_T, (…, time, hidden_size).
+
+    Example:
+        >>> weights = Parameters(np.ones((2, 1)), np.eye(2), np.ones((3, 2)), np.zeros(2), np.zeros(3))
+        >>> gradients = backward(forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])[1])
+        >>> gradients.W_hh.shape == weights.W_hh.shape, gradients.states.shape
+        (True, (2, 2))
     """
 
     W_xh: np.ndarray
@@ -93,53 +102,54 @@ def forward(
     targets: np.ndarray,
     h_0: np.ndarray | None = None,
     *,
-    activation: str = "tanh",
     step_weights: np.ndarray | None = None,
 ) -> tuple[float, Trace]:
     """Run the network and price its predictions.
 
-        h_t = φ(W_xh x_t + W_hh h_{t−1} + b_h)      (:eq:`eq-rnn`)
+        h_t = tanh(W_xh x_t + W_hh h_{t−1} + b_h)   (:eq:`eq-rnn`)
         ŷ_t = softmax(W_hy h_t + b_y)               (:eq:`eq-output`)
         L = Σ_t c_t L_t,  L_t = −ln ŷ_t[target]
 
-    The arithmetic is that of the arrays' own type, float64 where they are integers. Complex weights, inputs or states
-    are allowed, so that the loss can be differentiated by a complex step (Squire & Trapp 1998).
+    The arithmetic is done in the arrays' own type, and in float64 where they are integers. Weights, inputs and states
+    may be complex, so that the loss can be differentiated by a complex step (Squire & Trapp 1998).
 
     Args:
         parameters: the weights.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, integers, (…, time).
-        h_0: the state before the first step, (…, hidden_size); zeros where None.
-        activation: φ: ``"tanh"``, ``"sigmoid"`` or ``"identity"``.
-        step_weights: c_1 … c_T, (time,). None: 1/T each, the loss in nats per symbol. (0, …, 0, 1): the last step's
-            alone.
+        h_0: the state before the first step, (…, hidden_size); zeros if None.
+        step_weights: c_1 … c_T, (time,). None gives 1/T each, the loss in nats per symbol; (0, …, 0, 1) keeps only the
+            last step's loss.
 
     Returns:
-        The loss L, nats, its mean over the sequences where there are several; and the trace, for `backward`.
+        The loss L in nats, averaged over the sequences if there are several; and the trace, for `backward`.
 
     Raises:
-        ValueError: arrays that do not fit together, targets outside the vocabulary, or an unknown activation.
+        ValueError: arrays that do not fit together, or targets outside the vocabulary.
+
+    Example:
+        >>> weights = Parameters(np.ones((2, 1)), np.eye(2), np.zeros((3, 2)), np.zeros(2), np.zeros(3))
+        >>> loss, _ = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
+        >>> round(float(np.exp(loss)), 6)  # without output weights, three symbols are equally likely
+        3.0
     """
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"activation is {activation!r}; it can be one of {', '.join(ACTIVATIONS)}")
-    phi, _ = ACTIVATIONS[activation]
-    inputs, targets, step_weights, states = begin(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
+    inputs, targets, step_weights, states = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
     W_xh, W_hh, _, b_h, _ = parameters
     x, h = by_step(inputs), by_step(states)  # (time, …, size): h[t] is h_t, and x[t − 1] is x_t
     for t in range(1, len(h)):
-        h[t] = phi(x[t - 1] @ W_xh.T + h[t - 1] @ W_hh.T + b_h)  # eq-rnn
-    loss, probabilities = score(parameters, states, targets, step_weights)
-    return loss, Trace(parameters, activation, inputs, targets, step_weights, states, probabilities)
+        h[t] = np.tanh(x[t - 1] @ W_xh.T + h[t - 1] @ W_hh.T + b_h)  # eq-rnn
+    loss, probabilities = predict(parameters, states, targets, step_weights)
+    return loss, Trace(parameters, inputs, targets, step_weights, states, probabilities)
 
 
 def backward(trace: Trace, truncate: int | None = None) -> Gradients:
     """Carry the derivative of the loss back through time (Werbos 1990).
 
-    All derivatives are total ones. δ_t is the derivative by a_t = W_xh x_t + W_hh h_{t−1} + b_h.
+    All derivatives are total ones; δ_t is the derivative with respect to a_t = W_xh x_t + W_hh h_{t−1} + b_h.
 
         e_t = c_t (ŷ_t − onehot(target_t))              (:eq:`eq-bptt-output`)
         ∂L/∂h_t = W_hyᵀ e_t + W_hhᵀ δ_{t+1}             (:eq:`eq-delta-h`), with δ_{T+1} = 0
-        δ_t = φ′(a_t) ⊙ ∂L/∂h_t                         (:eq:`eq-delta`)
+        δ_t = (1 − h_t ⊙ h_t) ⊙ ∂L/∂h_t                 (:eq:`eq-delta`)
         ∂L/∂W_hh = Σ_t δ_t h_{t−1}ᵀ                     (:eq:`eq-grad-W-hh`)
         ∂L/∂W_xh = Σ_t δ_t x_tᵀ                         (:eq:`eq-gradients`)
         ∂L/∂b_h = Σ_t δ_t                               (:eq:`eq-gradients`)
@@ -149,36 +159,43 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
         ∂L/∂x_t = W_xhᵀ δ_t                             (:eq:`eq-gradients`)
 
     With ``truncate=k`` the sequence is cut into windows of k steps, 1 … k, k + 1 … 2k and so on (the last may be
-    shorter). The state is carried from window to window, but no derivative is: δ_{t+1} counts as 0 where t is the last
-    step of a window. The result lacks exactly those terms of the double sum (:eq:`eq-double-sum`) whose t and k lie in
-    different windows. It is the mean of the gradients that `training.train` computes window by window, if the weights
-    stay as they are, T is a multiple of k, and every step counts the same.
+    shorter). The state is carried from window to window, but no derivative is: δ_{t+1} is taken to be zero if t is the
+    last step of a window. The result lacks exactly those terms of the double sum (:eq:`eq-double-sum`) whose t and k
+    lie in different windows. It is the mean of the gradients that `training.train` computes window by window, provided
+    that the weights stay fixed, T is a multiple of k and all steps have the same weight.
 
     Args:
         trace: what `forward` returned.
-        truncate: the length k of a window; None: the whole sequence is one.
+        truncate: the length k of a window; None makes the whole sequence one window.
 
     Returns:
-        The gradients. Those by the weights are summed over the sequences; as the loss is a mean over these, so are
+        The gradients. Those of the weights are summed over the sequences: since the loss is the mean over these, so are
         they.
 
     Raises:
         ValueError: `truncate` is below 1.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> weights = Parameters(*(rng.normal(size=shape) for shape in ((4, 3), (4, 4), (5, 4), 4, 5)))
+        >>> _, trace = forward(weights, inputs=rng.normal(size=(8, 3)), targets=rng.integers(5, size=8))
+        >>> full, cut = backward(trace), backward(trace, truncate=2)
+        >>> full.W_hh.shape, bool(np.allclose(full.W_hh, cut.W_hh)), bool(np.allclose(full.W_hy, cut.W_hy))
+        ((4, 4), False, True)
     """
     if truncate is not None and truncate < 1:
         raise ValueError(f"truncate is {truncate}; it must be 1 or more, or None for the full gradient")
     W_xh, W_hh, W_hy, _, _ = trace.parameters
-    _, slope = ACTIVATIONS[trace.activation]
     *lead, T, _ = trace.inputs.shape
     states, errors = trace.states, output_errors(trace)
     deltas = np.zeros((*lead, T + 2, len(W_hh)), states.dtype)
     by_state = np.zeros_like(states)
-    # all of them (time, …, size); h[t] is h_t and delta[t] is δ_t, but e[t − 1] is e_t
+    # all (time, …, size): h[t] is h_t and delta[t] is δ_t, but e[t − 1] is e_t
     h, e, delta, d_h = (by_step(array) for array in (states, errors, deltas, by_state))
     for t in range(T, 0, -1):
         inside = truncate is None or t % truncate != 0  # t + 1 is in the same window
         d_h[t] = e[t - 1] @ W_hy + (delta[t + 1] @ W_hh if inside else 0)  # eq-delta-h
-        delta[t] = slope(h[t]) * d_h[t]  # eq-delta
+        delta[t] = (1 - h[t] * h[t]) * d_h[t]  # eq-delta
     d_h[0] = delta[1] @ W_hh  # eq-gradients
     deltas = deltas[..., 1 : T + 1, :]  # δ_1 … δ_T
     return Gradients(
@@ -194,12 +211,12 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
 
 
 def double_sum(trace: Trace) -> np.ndarray:
-    """Return the terms of ∂L/∂W_hh, one for each pair of steps: what step t's loss owes to the use of W_hh at step k.
+    """Return ∂L/∂W_hh term by term: the share of it that leads from the loss at step t to the use of W_hh at step k.
 
-        J_t = ∂h_t/∂h_{t−1} = diag(φ′(a_t)) W_hh
-        ∂L/∂W_hh = Σ_t Σ_{k≤t} diag(φ′(a_k)) (J_t ⋯ J_{k+1})ᵀ W_hyᵀ e_t h_{k−1}ᵀ        (:eq:`eq-double-sum`)
+        J_t = ∂h_t/∂h_{t−1} = diag(1 − h_t ⊙ h_t) W_hh
+        ∂L/∂W_hh = Σ_t Σ_{k≤t} diag(1 − h_k ⊙ h_k) (J_t ⋯ J_{k+1})ᵀ W_hyᵀ e_t h_{k−1}ᵀ        (:eq:`eq-double-sum`)
 
-    This is the slow way, T (T + 1) / 2 terms where `backward` needs T: for looking at the terms, not for training.
+    There are T (T + 1) / 2 terms, where `backward` needs T steps: this is for inspecting the terms, not for training.
 
     Args:
         trace: what `forward` returned.
@@ -208,16 +225,22 @@ def double_sum(trace: Trace) -> np.ndarray:
         The terms, (time, time, hidden_size, hidden_size), at [t − 1, k − 1]; zeros where k > t.
 
     Source: Pascanu et al. (2013), equations 4 and 5, with the product in the order that makes it a Jacobian.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> weights = Parameters(*(rng.normal(size=shape) for shape in ((4, 3), (4, 4), (5, 4), 4, 5)))
+        >>> _, trace = forward(weights, inputs=rng.normal(size=(8, 3)), targets=rng.integers(5, size=8))
+        >>> bool(np.allclose(double_sum(trace).sum(axis=(0, 1)), backward(trace).W_hh))
+        True
     """
-    W_xh, W_hh, W_hy, _, _ = trace.parameters
-    _, slope = ACTIVATIONS[trace.activation]
+    _, W_hh, W_hy, _, _ = trace.parameters
     T = len(trace.step_weights)
     h, e = by_step(trace.states), by_step(output_errors(trace))
     terms = np.zeros((T, T, *W_hh.shape), trace.states.dtype)
     for t in range(1, T + 1):
         back = e[t - 1] @ W_hy  # (…, hidden): ∂⁺L/∂h_t, through step t's own prediction
-        for k in range(t, 0, -1):  # here back is (J_t ⋯ J_{k+1})ᵀ ∂⁺L/∂h_t
-            delta = slope(h[k]) * back
+        for k in range(t, 0, -1):  # back is (J_t ⋯ J_{k+1})ᵀ ∂⁺L/∂h_t
+            delta = (1 - h[k] * h[k]) * back
             terms[t - 1, k - 1] = rows(delta).T @ rows(h[k - 1])  # eq-double-sum
             back = delta @ W_hh  # one more factor: J_kᵀ
     return terms

@@ -1,12 +1,12 @@
 """Recurrent cells in the order of their equations, and the loop over time (chapters 2, 5 and 6).
 
-A cell splits its step in two: `project` does what needs no state, and so can be done for all steps at once; `step`
-does what has to wait for the step before. `unroll` puts the two together, and `trace` keeps everything that was
-computed on the way.
+A cell splits its step in two: `project` is the part that needs no state, and so is done for all steps at once; `step`
+is the part that has to wait for the step before. `unroll` puts the two together, and `trace` also returns the values of
+all equations on the way.
 
-`rnn`, `lstm` and `gru` hold the cells, `base` what all of them share and `twin` what those share that PyTorch has too;
-`sequence` applies a cell at every step, `fused` is the fast path with derivatives derived by hand, and `initialisation`
-chooses recurrent weights to begin with.
+`rnn`, `lstm` and `gru` hold the cells, `base` what they all share, and `twin` what those that PyTorch has too share.
+`sequence` is the loop over time, `fused` the fast path with a backward pass derived by hand, and `initialisation` draws
+recurrent weights.
 """
 
 from unrolled.cells.base import Cell, State, check_state, detach, select

@@ -1,4 +1,4 @@
-"""What every recurrent cell shares: its blocks of weights, and the check of its state."""
+"""What every recurrent cell shares: its blocks of weights, its step, and the check of its state."""
 
 from __future__ import annotations
 
@@ -14,54 +14,67 @@ State = torch.Tensor | tuple["State", ...]
 
 
 def detach(state: State) -> State:
-    """Return the same state, however it is nested, cut off from what it was computed from."""
+    """Return the same state, however deeply nested, cut off from the graph of what it was computed from.
+
+    Example:
+        >>> h = torch.ones(2, 4, requires_grad=True)
+        >>> detach((h, h))[0].requires_grad
+        False
+    """
     return tuple(map(detach, state)) if isinstance(state, tuple) else state.detach()
 
 
 def select(state: State, rows: list[int] | slice) -> State:
-    """Return the state, however it is nested, of some rows of the batch.
+    """Return the state of some rows of the batch.
 
     Args:
-        state: its parts are (batch, …); a part may also be an array, as the n-grams' states are.
-        rows: which rows, in their new order; one may come several times.
+        state: any nesting of parts, each (batch, …). A part may also be a NumPy array, as in the n-grams' states.
+        rows: which rows, in their new order; a row may be repeated.
+
+    Example:
+        >>> h, c = torch.zeros(3, 4), torch.ones(3, 4)
+        >>> [part.shape for part in select((h, c), [2, 0, 0, 0])]
+        [torch.Size([4, 4]), torch.Size([4, 4])]
     """
     return tuple(select(part, rows) for part in state) if isinstance(state, tuple) else state[rows]
 
 
 def check_state(state: State, inputs: torch.Tensor, hidden_size: int, names: Sequence[str] = ("h",)) -> None:
-    """Raise ValueError, saying what is wrong, unless the state fits.
+    """Raise ValueError unless the state fits the inputs and the hidden size.
 
     Args:
-        state: one tensor, (batch, hidden_size), where there is one name; else a tuple of them, one for each.
+        state: a tensor, (batch, hidden_size), where there is one name; otherwise a tuple with a tensor for each name.
         inputs: (batch, …).
-        hidden_size: what it should be.
-        names: of the tensors.
+        hidden_size: the size that the state should have.
+        names: the names of the tensors, for the message.
+
+    Raises:
+        ValueError: the form of the state, the shape of a tensor or its device does not fit; the message says which.
     """
     if len(names) == 1:
         _check_tensor("the state", state, inputs, hidden_size)
         return
     if not isinstance(state, tuple) or len(state) != len(names):
-        found = f"{type(state).__name__} of {len(state)}" if isinstance(state, (tuple, list)) else "tensor"
-        raise ValueError(f"the state is a {found}; a tuple ({', '.join(names)}) of {len(names)} tensors is expected")
+        given = f"{type(state).__name__} of {len(state)}" if isinstance(state, (tuple, list)) else "tensor"
+        raise ValueError(f"the state is a {given}; a tuple ({', '.join(names)}) of {len(names)} tensors is expected")
     for name, part in zip(names, state, strict=True):
         _check_tensor(f"{name} of the state", part, inputs, hidden_size)
 
 
-def _check_tensor(what: str, state: torch.Tensor, inputs: torch.Tensor, hidden_size: int) -> None:
+def _check_tensor(label: str, state: torch.Tensor, inputs: torch.Tensor, hidden_size: int) -> None:
     if not isinstance(state, torch.Tensor):
-        raise ValueError(f"{what} is a {type(state).__name__}; a tensor, (batch, hidden_size), is expected")
+        raise ValueError(f"{label} is a {type(state).__name__}; a tensor, (batch, hidden_size), is expected")
     if state.ndim != 2:
-        raise ValueError(f"{what} has shape {tuple(state.shape)}; two axes are expected: (batch, hidden_size)")
-    for axis, (name, found, right) in enumerate(
-        (("batch", state.shape[0], inputs.shape[0]), ("hidden_size", state.shape[1], hidden_size))
-    ):
-        if found != right:
+        raise ValueError(f"{label} has shape {tuple(state.shape)}; two axes are expected: (batch, hidden_size)")
+    for axis, (name, size) in enumerate((("batch", inputs.shape[0]), ("hidden_size", hidden_size))):
+        if state.shape[axis] != size:
             raise ValueError(
-                f"{what} has shape {tuple(state.shape)}: axis {axis} ({name}) is {found} and should be {right}"
+                f"{label} has shape {tuple(state.shape)}: axis {axis} ({name}) is {state.shape[axis]} "
+                f"and should be {size}"
             )
     if state.device != inputs.device:
         raise ValueError(
-            f"{what} is on {state.device} but the inputs are on {inputs.device}; "
+            f"{label} is on {state.device} but the inputs are on {inputs.device}; "
             f"move it with .to({str(inputs.device)!r})"
         )
 
@@ -81,27 +94,45 @@ class Block(NamedTuple):
 
 
 class Cell(nn.Module):
-    """A recurrent cell: one block of weights for each gate and candidate, and a step from state to state.
+    """A recurrent cell: a block of weights for each gate and candidate, and a step from state to state.
 
-    The blocks lie under each other, so that one product serves them all. A cell of a certain kind names its blocks and
-    the parts of its state, and gives the equations of a step.
+    The blocks are stacked, so that one product serves them all. A subclass names its blocks and the parts of its state,
+    and gives the equations of a step.
 
     Args:
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the state.
         blocks: the names of the blocks, from top to bottom.
-        vectors: the names of further weights, (hidden_size,) each.
+        vectors: the names of any further weights, (hidden_size,) each.
 
     Attributes:
         W_xh: input weights, (blocks · hidden_size, input_size).
         W_hh: recurrent weights, (blocks · hidden_size, hidden_size).
         b_h: bias, (blocks · hidden_size,).
+        state_names: the names of the parts of the state. With more than one, the state is a tuple.
 
     Raises:
         ValueError: a size below 1.
+
+    Example:
+        A cell whose state moves a tenth of the way to each projected input:
+
+        >>> from unrolled.cells import unroll
+        >>> class LeakyCell(Cell):
+        ...     def equations(self, projected, state):
+        ...         return {"h": state + 0.1 * (projected - state)}
+        >>> states, h = unroll(LeakyCell(3, 4, blocks=["h"]), torch.zeros(2, 5, 3))
+        >>> states.shape, h.shape
+        (torch.Size([2, 5, 4]), torch.Size([2, 4]))
     """
 
-    state_names: tuple[str, ...] = ("h",)  # more than one: the state is a tuple
+    state_names: tuple[str, ...] = ("h",)
+
+    def __init_subclass__(cls, **options):
+        """Take the parent's `fast`, which computes the parent's steps, from a subclass that has steps of its own."""
+        super().__init_subclass__(**options)
+        if "fast" not in vars(cls) and {"project", "equations", "step", "state_of"} & vars(cls).keys():
+            cls.fast = Cell.fast
 
     def __init__(self, input_size: int, hidden_size: int, blocks: Sequence[str], vectors: Sequence[str] = ()):
         super().__init__()
@@ -113,11 +144,11 @@ class Cell(nn.Module):
         self.b_h = nn.Parameter(torch.empty(len(blocks) * hidden_size))
         for name in vectors:
             self.register_parameter(name, nn.Parameter(torch.empty(hidden_size)))
-        for parameter in self.parameters():  # PyTorch's own choice for its recurrent layers
+        for parameter in self.parameters():  # as PyTorch initialises its recurrent layers
             nn.init.uniform_(parameter, -(hidden_size**-0.5), hidden_size**-0.5)
 
     def options(self) -> dict[str, Any]:
-        """Return the keywords that make another cell of this kind."""
+        """Return the keyword arguments of this cell, beside its sizes."""
         return {}
 
     def extra_repr(self) -> str:
@@ -132,54 +163,68 @@ class Cell(nn.Module):
         """
         if name not in self.blocks:
             raise ValueError(f"there is no block {name!r}; this cell has {', '.join(self.blocks)}")
-        at = self.blocks.index(name) * self.hidden_size
-        return Block(*(weights[at : at + self.hidden_size] for weights in (self.W_xh, self.W_hh, self.b_h)))
+        start = self.blocks.index(name) * self.hidden_size
+        return Block(*(weights[start : start + self.hidden_size] for weights in (self.W_xh, self.W_hh, self.b_h)))
 
     def initial_state(self, inputs: torch.Tensor) -> State:
-        """Return the state before the first step, zeros, for inputs (batch, …)."""
+        """Return the state before the first step, all zeros, for inputs (batch, …)."""
         return self.state_of({name: inputs.new_zeros(inputs.shape[0], self.hidden_size) for name in self.state_names})
 
     def state_of(self, values: dict[str, torch.Tensor]) -> State:
-        """Return, of named values, those that are the state."""
+        """Return the state, picked by name from the values of a step's equations."""
         parts = tuple(values[name] for name in self.state_names)
         return parts if len(parts) > 1 else parts[0]
 
     def check_state(self, state: State, inputs: torch.Tensor) -> None:
-        """Raise ValueError, saying what is wrong, unless the state fits this cell and inputs (batch, …)."""
+        """Raise ValueError, naming what does not fit, unless the state fits this cell and inputs (batch, …)."""
         check_state(state, inputs, self.hidden_size, self.state_names)
 
-    def project(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return W_xh x + b_h for inputs (…, input_size), shape (…, blocks · hidden_size): no state needed.
-
-        Raises:
-            ValueError: the last axis is not input_size long.
-        """
+    def check_inputs(self, inputs: torch.Tensor) -> None:
+        """Raise ValueError unless the last axis of the inputs is input_size long."""
         if inputs.shape[-1] != self.input_size:
             raise ValueError(
                 f"the inputs have shape {tuple(inputs.shape)}: the last axis is {inputs.shape[-1]} "
                 f"and should be input_size, {self.input_size}"
             )
+
+    def project(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return W_xh x + b_h, (…, blocks · hidden_size), for inputs (…, input_size): the part that needs no state.
+
+        Raises:
+            ValueError: the last axis is not input_size long.
+        """
+        self.check_inputs(inputs)
         return linear(inputs, self.W_xh, self.b_h)
 
     def equations(self, projected: torch.Tensor, state: State) -> dict[str, torch.Tensor]:
-        """Return what each equation of a step gives, by name and in their order, (batch, hidden_size) each.
+        """Return the value of each equation of a step, by name and in order, (batch, hidden_size) each.
 
         Args:
-            projected: what `project` made of x_t, (batch, blocks · hidden_size).
+            projected: x_t after `project`, (batch, blocks · hidden_size).
             state: the state before the step.
         """
         raise NotImplementedError
 
     def step(self, projected: torch.Tensor, state: State) -> State:
-        """Return the next state from the projected x_t, (batch, blocks · hidden_size), and the state before."""
+        """Return the state after a step; the arguments are those of `equations`."""
         return self.state_of(self.equations(projected, state))
 
-    def fast(self, inputs: torch.Tensor, state: State) -> tuple[torch.Tensor, State] | None:
-        """Return what `cells.unroll` returns, by way of `fused`; None where that has nothing for this cell."""
+    def fast(self, inputs: torch.Tensor, state: State, kernel: bool) -> tuple[torch.Tensor, State] | None:
+        """Return the states and the last state, as `cells.unroll` does, or None where nothing beats the plain steps.
+
+        Args:
+            inputs: (batch, time, input_size).
+            state: the state before the first step.
+            kernel: whether PyTorch's own kernel may be used. No gradient is recorded then.
+        """
         return None
 
     def forward(self, x: torch.Tensor, state: State | None = None) -> State:
-        """Return the next state from x_t, (batch, input_size), and the state before (zeros where None).
+        """Return the state after a step.
+
+        Args:
+            x: x_t, (batch, input_size).
+            state: the state before the step; the initial state where None.
 
         Raises:
             ValueError: an axis of x or of the state has the wrong length, or the devices differ.

@@ -1,11 +1,11 @@
-"""The gated cells' unrolled sequences with the backward pass derived by hand: what `cells.unroll` runs by default.
+"""Whole sequences of the gated cells as one operation, with the backward pass derived by hand.
 
-Autograd records every operation of every step and walks back through all of them. Here a sequence is one operation.
-Going forward, it keeps the gates. Going back, most of each derivative is known before the walk begins: a gate's error
-is ∂L/∂h_t or ∂L/∂c_t times a factor made of what was kept. So the factors of all steps are computed at once, the walk
-multiplies them in, and one product at the end gives the recurrent weights' gradient.
+Autograd records every operation of every step and walks back through all of them. Here a sequence is one operation,
+which keeps its gates. In the backward pass the error δ of a gate is ∂L/∂h_t or ∂L/∂c_t times a factor that depends only
+on what was kept. So the factors of all steps are computed at once, the walk back multiplies them by what arrives, and
+one product at the end gives the gradient of the recurrent weights.
 
-Everything is time-major here: (time, batch, size). The sizes are not checked; the cells do that.
+Everything is time-major: (time, batch, size). Sizes are not checked here; the cells do that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ tanh_backward = torch.ops.aten.tanh_backward.grad_input  # (e, s) ↦ e (1 − s
 
 
 def refuse_graph() -> None:
-    """Raise RuntimeError where autograd wants to record the backward pass, to differentiate it again."""
+    """Raise RuntimeError where autograd is to record the backward pass, in order to differentiate it again."""
     if torch.is_grad_enabled():
         raise RuntimeError(
             "the backward pass derived by hand cannot be differentiated again (create_graph=True); "
@@ -26,24 +26,24 @@ def refuse_graph() -> None:
 
 
 def flat(sequence: torch.Tensor) -> torch.Tensor:
-    """Return all steps of all sequences under each other: (time, batch, size) → (time · batch, size)."""
+    """Return all steps of all sequences as rows: (time, batch, size) → (time · batch, size)."""
     return sequence.reshape(-1, sequence.shape[-1])
 
 
 def steps(*sequences: torch.Tensor) -> list[tuple[torch.Tensor, ...]]:
-    """Return each sequence's steps as views, all made at once: (time, …) → time times (…)."""
+    """Return the steps of each sequence as views: (time, …) → a (…) for each step."""
     return [sequence.unbind(0) for sequence in sequences]
 
 
 def transposed(weights: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
-    """Return the transposed weights, (hidden, rows), written out in their new order where that is worth it.
+    """Return the transposed weights, (hidden, rows), as a contiguous copy where that saves time.
 
-    A CPU multiplies by them sooner then, and after about ten steps has made up for the writing. With a few sequences
-    only, it would also add up a product in another order, and round otherwise.
+    A CPU multiplies faster by the copy, which pays for itself after about ten steps. For small batches nothing is
+    copied: the products would be added up in another order, and so rounded differently.
 
     Args:
         weights: (rows, hidden).
-        projected: what they are to be applied beside, (time, batch, …).
+        projected: the projected inputs of the sequences, (time, batch, …).
     """
     time, batch = projected.shape[:2]
     return weights.T.contiguous() if time > 10 and batch >= 16 else weights.T
@@ -56,7 +56,7 @@ class LSTM(torch.autograd.Function):
         c_t = f ⊙ c_{t−1} + i ⊙ c̃                                               (:eq:`eq-lstm-cell`)
         h_t = o ⊙ tanh(c_t)                                                     (:eq:`eq-lstm-output`)
 
-    and back, with d_h and d_c for the derivatives of the loss by h_t and c_t:
+    and the backward pass, where d_h and d_c are the derivatives of the loss with respect to h_t and c_t:
 
         d_h = ∂⁺L/∂h_t + W_hhᵀ δ_{t+1}
         d_c = f_{t+1} ⊙ d_c_{t+1} + d_h ⊙ o ⊙ (1 − tanh²(c_t))
@@ -89,28 +89,28 @@ class LSTM(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, d_states, d_h, d_c):
-        """Return the derivatives by what `forward` was given."""
+        """Return the derivatives with respect to the arguments of `forward`."""
         refuse_graph()
         W_hh, gates, states, cells, tanh_cells = ctx.saved_tensors
         time, _, hidden = tanh_cells.shape
-        errors = torch.empty_like(gates)  # δ; at first the factors, in which d_c and d_h are still missing
-        (f, i, candidate, o), (of_f, of_i, of_candidate, of_o) = gates.chunk(4, -1), errors.chunk(4, -1)
-        sigmoid_backward(cells[:-1], f, grad_input=of_f)
-        sigmoid_backward(candidate, i, grad_input=of_i)
-        tanh_backward(i, candidate, grad_input=of_candidate)
-        sigmoid_backward(tanh_cells, o, grad_input=of_o)
+        deltas = torch.empty_like(gates)  # at first the factors, in which d_c and d_h are still missing
+        (f, i, candidate, o), (delta_f, delta_i, delta_candidate, delta_o) = gates.chunk(4, -1), deltas.chunk(4, -1)
+        sigmoid_backward(cells[:-1], f, grad_input=delta_f)
+        sigmoid_backward(candidate, i, grad_input=delta_i)
+        tanh_backward(i, candidate, grad_input=delta_candidate)
+        sigmoid_backward(tanh_cells, o, grad_input=delta_o)
         slopes = tanh_backward(o, tanh_cells, grad_input=torch.empty_like(tanh_cells))  # o ⊙ (1 − tanh²(c_t))
-        by_c = errors[..., : 3 * hidden].unflatten(-1, (3, hidden))  # δ_f, δ_i, δ_c̃: (time, batch, 3, hidden)
-        incoming, slope, f, by_c, by_h, delta = steps(d_states, slopes, f, by_c, of_o, errors)
+        from_c = deltas[..., : 3 * hidden].unflatten(-1, (3, hidden))  # δ_f, δ_i, δ_c̃: (time, batch, 3, hidden)
+        incoming, slope, f, from_c, from_h, delta = steps(d_states, slopes, f, from_c, delta_o, deltas)
         d_h, d_c = incoming[-1] + d_h, d_c.clone()
         for t in reversed(range(time)):
             d_c.addcmul_(d_h, slope[t])
-            by_c[t].mul_(d_c.unsqueeze(1))
-            by_h[t].mul_(d_h)
+            from_c[t].mul_(d_c.unsqueeze(1))
+            from_h[t].mul_(d_h)
             d_c.mul_(f[t])
             if t > 0:
                 torch.addmm(incoming[t - 1], delta[t], W_hh, out=d_h)
-        return errors, flat(errors).T @ flat(states[:-1]), delta[0] @ W_hh, d_c
+        return deltas, flat(deltas).T @ flat(states[:-1]), delta[0] @ W_hh, d_c
 
 
 class GRUResetAfter(torch.autograd.Function):
@@ -121,7 +121,7 @@ class GRUResetAfter(torch.autograd.Function):
         h̃ = tanh(projected_t + r ⊙ m)
         h_t = (1 − z) ⊙ h_{t−1} + z ⊙ h̃                             (:eq:`eq-gru-state`)
 
-    and back, with d_h for the derivative of the loss by h_t:
+    and the backward pass, where d_h is the derivative of the loss with respect to h_t:
 
         δ_z = d_h ⊙ (h̃ − h_{t−1}) ⊙ z (1 − z)
         δ_h̃ = d_h ⊙ z ⊙ (1 − h̃²)
@@ -151,27 +151,27 @@ class GRUResetAfter(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, d_states, d_h):
-        """Return the derivatives by what `forward` was given."""
+        """Return the derivatives with respect to the arguments of `forward`."""
         refuse_graph()
         W_hh, recurrent, candidates, states = ctx.saved_tensors
         time, _, hidden = candidates.shape
-        errors = torch.empty_like(recurrent)  # δ_z, δ_r, δ_m; at first the factors, in which d_h is still missing
-        (z, r, m), (of_z, of_r, of_m) = recurrent.chunk(3, -1), errors.chunk(3, -1)
-        of_candidate = tanh_backward(z, candidates, grad_input=torch.empty_like(candidates))
-        sigmoid_backward(candidates - states[:-1], z, grad_input=of_z)
-        sigmoid_backward(of_candidate * m, r, grad_input=of_r)
-        torch.mul(of_candidate, r, out=of_m)
-        by_h = errors.unflatten(-1, (3, hidden))  # (time, batch, 3, hidden)
-        incoming, keep, by_h, delta, by_h_too = steps(d_states, 1 - z, by_h, errors, of_candidate)
+        deltas = torch.empty_like(recurrent)  # δ_z, δ_r, δ_m; at first the factors, in which d_h is still missing
+        (z, r, m), (delta_z, delta_r, delta_m) = recurrent.chunk(3, -1), deltas.chunk(3, -1)
+        delta_candidate = tanh_backward(z, candidates, grad_input=torch.empty_like(candidates))
+        sigmoid_backward(candidates - states[:-1], z, grad_input=delta_z)
+        sigmoid_backward(delta_candidate * m, r, grad_input=delta_r)
+        torch.mul(delta_candidate, r, out=delta_m)
+        by_gate = deltas.unflatten(-1, (3, hidden))  # (time, batch, 3, hidden)
+        incoming, keep, by_gate, delta, candidate = steps(d_states, 1 - z, by_gate, deltas, delta_candidate)
         d_h = incoming[-1] + d_h
         for t in reversed(range(time)):
-            by_h[t].mul_(d_h.unsqueeze(1))
-            by_h_too[t].mul_(d_h)
+            by_gate[t].mul_(d_h.unsqueeze(1))
+            candidate[t].mul_(d_h)
             d_h = torch.addcmul(incoming[t - 1], d_h, keep[t]) if t > 0 else d_h * keep[t]
             d_h.addmm_(delta[t], W_hh)
-        d_W_hh, d_b_hh = flat(errors).T @ flat(states[:-1]), of_m.sum((0, 1))
-        of_m.copy_(of_candidate)  # what was projected meets the candidate itself, not the product behind the gate
-        return errors, d_W_hh, d_b_hh, d_h
+        d_W_hh, d_b_hh = flat(deltas).T @ flat(states[:-1]), delta_m.sum((0, 1))
+        delta_m.copy_(delta_candidate)  # the projected input enters the candidate directly, not through the gate
+        return deltas, d_W_hh, d_b_hh, d_h
 
 
 class GRUResetBefore(torch.autograd.Function):
@@ -181,11 +181,11 @@ class GRUResetBefore(torch.autograd.Function):
         h̃ = tanh(projected_t + W_hh (r ⊙ h_{t−1}))                  of the candidate's block
         h_t = (1 − z) ⊙ h_{t−1} + z ⊙ h̃                             (:eq:`eq-gru-state`)
 
-    and back, with d_h for the derivative of the loss by h_t:
+    and the backward pass, where d_h is the derivative of the loss with respect to h_t:
 
         δ_z = d_h ⊙ (h̃ − h_{t−1}) ⊙ z (1 − z)
         δ_h̃ = d_h ⊙ z ⊙ (1 − h̃²)
-        d_rh = W_hhᵀ δ_h̃                                            by r ⊙ h_{t−1}, the candidate's block alone
+        d_rh = W_hhᵀ δ_h̃                                            for r ⊙ h_{t−1}, with the candidate's block
         δ_r = d_rh ⊙ h_{t−1} ⊙ r (1 − r)
         d_h_{t−1} = ∂⁺L/∂h_{t−1} + d_h ⊙ (1 − z) + d_rh ⊙ r + W_hhᵀ [δ_z, δ_r]
     """
@@ -208,25 +208,25 @@ class GRUResetBefore(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, d_states, d_h):
-        """Return the derivatives by what `forward` was given."""
+        """Return the derivatives with respect to the arguments of `forward`."""
         refuse_graph()
         W_hh, gates, states, resets = ctx.saved_tensors
         time, _, hidden = resets.shape
-        errors = torch.empty_like(gates)  # δ; at first the factors, in which d_h and d_rh are still missing
-        (z, r, candidate), (of_z, of_r, of_candidate) = gates.chunk(3, -1), errors.chunk(3, -1)
-        sigmoid_backward(candidate - states[:-1], z, grad_input=of_z)
-        sigmoid_backward(states[:-1], r, grad_input=of_r)
-        tanh_backward(z, candidate, grad_input=of_candidate)
-        both, W_both, W_candidate = errors[..., : 2 * hidden], W_hh[: 2 * hidden], W_hh[2 * hidden :]
-        by_h = errors.unflatten(-1, (3, hidden))[..., ::2, :]  # δ_z, δ_h̃: (time, batch, 2, hidden)
-        incoming, keep, r, by_h, by_rh = steps(d_states, 1 - z, r, by_h, of_r)
-        delta_both, delta_candidate = steps(both, of_candidate)
+        deltas = torch.empty_like(gates)  # at first the factors, in which d_h and d_rh are still missing
+        (z, r, candidate), (delta_z, delta_r, delta_candidate) = gates.chunk(3, -1), deltas.chunk(3, -1)
+        sigmoid_backward(candidate - states[:-1], z, grad_input=delta_z)
+        sigmoid_backward(states[:-1], r, grad_input=delta_r)
+        tanh_backward(z, candidate, grad_input=delta_candidate)
+        delta_both, W_both, W_candidate = deltas[..., : 2 * hidden], W_hh[: 2 * hidden], W_hh[2 * hidden :]  # z and r
+        from_h = deltas.unflatten(-1, (3, hidden))[..., ::2, :]  # δ_z, δ_h̃: (time, batch, 2, hidden)
+        incoming, keep, r, from_h, from_rh = steps(d_states, 1 - z, r, from_h, delta_r)
+        both, candidate = steps(delta_both, delta_candidate)
         d_h = incoming[-1] + d_h
         for t in reversed(range(time)):
-            by_h[t].mul_(d_h.unsqueeze(1))
-            d_rh = delta_candidate[t] @ W_candidate
-            by_rh[t].mul_(d_rh)
+            from_h[t].mul_(d_h.unsqueeze(1))
+            d_rh = candidate[t] @ W_candidate
+            from_rh[t].mul_(d_rh)
             d_h = torch.addcmul(incoming[t - 1], d_h, keep[t]) if t > 0 else d_h * keep[t]
-            d_h.addcmul_(d_rh, r[t]).addmm_(delta_both[t], W_both)
-        d_W_hh = torch.cat([flat(both).T @ flat(states[:-1]), flat(of_candidate).T @ flat(resets)])
-        return errors, d_W_hh, d_h
+            d_h.addcmul_(d_rh, r[t]).addmm_(both[t], W_both)
+        d_W_hh = torch.cat([flat(delta_both).T @ flat(states[:-1]), flat(delta_candidate).T @ flat(resets)])
+        return deltas, d_W_hh, d_h

@@ -1,4 +1,4 @@
-"""The gated recurrent unit, written from the equations in their order."""
+"""The gated recurrent unit, with the reset gate before or after the recurrent product."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class GRUCell(TwinCell):
         h̃ = tanh(W_h [r ⊙ h, x] + b_h)             (:eq:`eq-gru-state`)
         h_t = (1 − z) ⊙ h + z ⊙ h̃                  (:eq:`eq-gru-state`)
 
-    where h is h_{t−1} and x is x_t. This is the concatenated form; the code runs the fused one, in which ``W_xh`` holds
-    those columns of the three matrices that meet x, one block under the other, and ``W_hh`` those that meet h.
+    where h is h_{t−1} and x is x_t. In the code ``W_xh`` stacks the columns of the three matrices that multiply x, and
+    ``W_hh`` those that multiply h or r ⊙ h.
 
-    That is the form of Chung et al. 2014. With ``reset="after"`` the reset gate acts on the recurrent product, not on
-    the state: h̃ = tanh(W_xh x + b_h + r ⊙ (W_hh h + b_hh)). This is PyTorch's form, and another model. In PyTorch, as
-    in Cho et al. 2014, z *keeps* the old state. That is the same model with 1 − z under the name of z, and the
-    conversion changes the sign of the weights of z.
+    This is the form of Chung et al. 2014. With ``reset="after"`` the reset gate acts on the recurrent product, not on
+    the state: h̃ = tanh(W_xh x + b_h + r ⊙ (W_hh h + b_hh)). That is PyTorch's form, and a different model. In PyTorch,
+    as in Cho et al. 2014, z *keeps* the old state. That is the same model with z and 1 − z exchanged, so the conversion
+    changes the sign of the weights of z.
 
     Args:
         input_size: d, the length of an input vector.
@@ -40,6 +40,13 @@ class GRUCell(TwinCell):
 
     Raises:
         ValueError: a size below 1, or another placement of the reset.
+
+    Example:
+        >>> cell = GRUCell(3, 4)
+        >>> cell(torch.zeros(2, 3)).shape
+        torch.Size([2, 4])
+        >>> GRUCell(3, 4, reset="after").to_torch()
+        GRUCell(3, 4)
     """
 
     torch_cell, torch_layer = nn.GRUCell, nn.GRU
@@ -58,7 +65,7 @@ class GRUCell(TwinCell):
         """Return z, r, candidate and h, (batch, hidden_size) each.
 
         Args:
-            projected: what `project` made of x_t, (batch, 3 · hidden_size).
+            projected: x_t after `project`, (batch, 3 · hidden_size).
             state: h_{t−1}, (batch, hidden_size).
         """
         h, two = state, 2 * self.hidden_size
@@ -71,8 +78,10 @@ class GRUCell(TwinCell):
             candidate = torch.tanh(projected[:, two:] + r * (recurrent[:, two:] + self.b_hh))
         return {"z": z, "r": r, "candidate": candidate, "h": (1 - z) * h + z * candidate}
 
-    def fast(self, inputs: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what `cells.unroll` returns, by way of `fused`."""
+    def fast(self, inputs: torch.Tensor, state: torch.Tensor, kernel: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what `cells.unroll` does, by PyTorch's kernel, where it has this cell, or by `fused`."""
+        if kernel and self.reset == "after":
+            return self.by_kernel(torch.gru, inputs, state)
         projected = self.project(inputs.transpose(0, 1))  # (time, batch, 3 · hidden)
         if self.reset == "before":
             states, h = fused.GRUResetBefore.apply(projected, self.W_hh, state)

@@ -1,4 +1,4 @@
-"""The LSTM, as it is used today and as it was in 1997, in the order of the equations."""
+"""The LSTM as it is used today, and as it was in 1997."""
 
 from __future__ import annotations
 
@@ -22,24 +22,31 @@ class LSTMCell(TwinCell):
         o = σ(W_o [h, x] + b_o)            (:eq:`eq-lstm-output`)
         h_t = o ⊙ tanh(c_t)                (:eq:`eq-lstm-output`)
 
-    where h is h_{t−1} and x is x_t. This is the concatenated form. The code runs the fused one, which is the same in
-    fewer products: ``W_xh`` holds those columns of W_f, W_i, W_c and W_o that meet x, one block under the other, and
-    ``W_hh`` those that meet h, so that all four gates come out of W_xh x + W_hh h + b_h.
+    where h is h_{t−1} and x is x_t. The code computes the same in fewer products: ``W_xh`` stacks the columns of W_f,
+    W_i, W_c and W_o that multiply x, and ``W_hh`` those that multiply h, so that W_xh x + W_hh h + b_h serves all four.
 
     The state is the tuple (h, c), (batch, hidden_size) each.
 
     Args:
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the two states.
-        forget_bias: what b_f begins with, 1 so that the cell remembers at first (Gers et al. 2000).
+        forget_bias: the initial value of b_f, 1 so that the cell remembers from the start (Gers et al. 2000).
 
     Attributes:
         W_xh: input weights, (4 · hidden_size, input_size): the blocks ``"f"``, ``"i"``, ``"candidate"`` and ``"o"``.
         W_hh: recurrent weights, (4 · hidden_size, hidden_size).
-        b_h: biases, (4 · hidden_size,). PyTorch keeps two that are only ever added; one is enough.
+        b_h: biases, (4 · hidden_size,). PyTorch has two, which are only ever added; one is enough.
 
     Raises:
         ValueError: a size below 1.
+
+    Example:
+        >>> cell = LSTMCell(3, 4)
+        >>> h, c = cell(torch.zeros(2, 3))
+        >>> h.shape, c.shape
+        (torch.Size([2, 4]), torch.Size([2, 4]))
+        >>> cell.block("f").b_h.tolist()
+        [1.0, 1.0, 1.0, 1.0]
     """
 
     state_names = ("h", "c")
@@ -58,7 +65,7 @@ class LSTMCell(TwinCell):
         """Return f, i, candidate, c, o and h, (batch, hidden_size) each.
 
         Args:
-            projected: what `project` made of x_t, (batch, 4 · hidden_size).
+            projected: x_t after `project`, (batch, 4 · hidden_size).
             state: (h_{t−1}, c_{t−1}), (batch, hidden_size) each.
         """
         h, c = state
@@ -72,15 +79,17 @@ class LSTMCell(TwinCell):
         return {"f": f, "i": i, "candidate": candidate, "c": c, "o": o, "h": h}
 
     def fast(
-        self, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]
+        self, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor], kernel: bool
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
-        """Return what `cells.unroll` returns, by way of `fused.LSTM`."""
+        """Return what `cells.unroll` does, by PyTorch's kernel or by `fused.LSTM`."""
+        if kernel:
+            return self.by_kernel(torch.lstm, inputs, state)
         states, h, c = fused.LSTM.apply(self.project(inputs.transpose(0, 1)), self.W_hh, *state)
         return states.transpose(0, 1), (h, c)  # (time, batch, hidden) → (batch, time, hidden)
 
 
 class OriginalLSTMCell(Cell):
-    """Carry the two states one step forward by the LSTM of 1997, which has no forget gate (Hochreiter & Schmidhuber).
+    """Carry the two states one step forward without a forget gate: the LSTM of Hochreiter & Schmidhuber 1997.
 
         i = σ(W_i [h, x] + b_i)            (:eq:`eq-lstm-input`)
         c̃ = tanh(W_c [h, x] + b_c)         (:eq:`eq-lstm-candidate`)
@@ -102,6 +111,13 @@ class OriginalLSTMCell(Cell):
 
     Raises:
         ValueError: a size below 1.
+
+    Example:
+        >>> cell = OriginalLSTMCell(3, 4)
+        >>> _ = nn.init.constant_(cell.block("i").b_h, -1e9)  # with the input gate shut, c never changes
+        >>> h, c = cell(torch.randn(1, 3), (torch.zeros(1, 4), torch.ones(1, 4)))
+        >>> c.tolist()
+        [[1.0, 1.0, 1.0, 1.0]]
     """
 
     state_names = ("h", "c")
@@ -113,7 +129,7 @@ class OriginalLSTMCell(Cell):
         """Return i, candidate, c, o and h, (batch, hidden_size) each.
 
         Args:
-            projected: what `project` made of x_t, (batch, 3 · hidden_size).
+            projected: x_t after `project`, (batch, 3 · hidden_size).
             state: (h_{t−1}, c_{t−1}), (batch, hidden_size) each.
         """
         h, c = state

@@ -1,4 +1,4 @@
-"""The vanilla recurrent cell, from its equation."""
+"""The vanilla recurrent cell."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import nn
 from unrolled.cells.twin import TwinCell
 
 NONLINEARITIES = {"tanh": torch.tanh, "relu": torch.relu, "sigmoid": torch.sigmoid, "identity": lambda a: a}
+KERNELS = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}  # PyTorch has no others
 
 
 class RNNCell(TwinCell):
@@ -26,10 +27,17 @@ class RNNCell(TwinCell):
     Attributes:
         W_xh: input weights, (hidden_size, input_size).
         W_hh: recurrent weights, (hidden_size, hidden_size).
-        b_h: bias, (hidden_size,). PyTorch keeps two that are only ever added; one is enough.
+        b_h: bias, (hidden_size,). PyTorch has two, which are only ever added; one is enough.
 
     Raises:
         ValueError: a size below 1, or an unknown nonlinearity.
+
+    Example:
+        >>> cell = RNNCell(3, 4)
+        >>> cell(torch.zeros(2, 3)).shape
+        torch.Size([2, 4])
+        >>> RNNCell(3, 4, "relu").to_torch()
+        RNNCell(3, 4, nonlinearity=relu)
     """
 
     torch_cell, torch_layer = nn.RNNCell, nn.RNN
@@ -45,11 +53,22 @@ class RNNCell(TwinCell):
         return {"nonlinearity": self.nonlinearity}
 
     def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return h, that is h_t, from the projected x_t and h_{t−1}; all are (batch, hidden_size)."""
+        """Return h, (batch, hidden_size).
+
+        Args:
+            projected: x_t after `project`, (batch, hidden_size).
+            state: h_{t−1}, (batch, hidden_size).
+        """
         return {"h": NONLINEARITIES[self.nonlinearity](torch.addmm(projected, state, self.W_hh.T))}
 
+    def fast(self, inputs: torch.Tensor, state: torch.Tensor, kernel: bool) -> tuple[torch.Tensor, torch.Tensor] | None:
+        """Return what `cells.unroll` does, by PyTorch's kernel; None where it may not be used or lacks the cell."""
+        if kernel and self.nonlinearity in KERNELS:
+            return self.by_kernel(KERNELS[self.nonlinearity], inputs, state)
+        return None
+
     def options_for_torch(self) -> dict[str, Any]:
-        if self.nonlinearity not in ("tanh", "relu"):
+        if self.nonlinearity not in KERNELS:
             raise ValueError(
                 f"torch.nn has no RNN with nonlinearity={self.nonlinearity!r}, only with 'tanh' and 'relu'"
             )

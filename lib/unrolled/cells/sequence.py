@@ -6,33 +6,53 @@ import torch
 
 from unrolled.cells.base import Cell, State
 
+KERNEL_STEPS = 16  # shorter sequences do not make up for copying the weights into PyTorch's order
+
 
 def unroll(
     cell: Cell, inputs: torch.Tensor, state: State | None = None, *, plain: bool = False
 ) -> tuple[torch.Tensor, State]:
     """Apply one cell at every step of a sequence, each time to its own last state.
 
-    The common gated cells go through `fused`, whose derivatives were found by hand: the same numbers up to rounding,
-    sooner. They can be differentiated once only, and not by ``torch.func``; the plain steps have no such limits. Under
-    autocast the steps are the plain ones.
+    A cell may take a shortcut to the same numbers, up to rounding:
+
+    - Where gradients are recorded, the gated cells use `fused`, whose backward pass is derived by hand. It can be
+      differentiated only once.
+    - Where none are recorded, as in scoring, cells that PyTorch has too use its kernel, on a CPU and for `KERNEL_STEPS`
+      steps or more. (On a GPU, that kernel rounds to 10 bits by default.)
+
+    ``torch.func`` can follow neither, but it can follow the plain steps. These also serve autocast, a single step
+    without gradients, and subclasses with steps of their own.
 
     Args:
         cell: the cell; the same weights serve every step.
         inputs: (batch, time, input_size).
-        state: the state before the first step; the cell's own initial state where None.
-        plain: go step by step, with the cell's own `step` and autograd's derivatives.
+        state: the state before the first step; the cell's initial state where None.
+        plain: take the plain steps: the cell's own `step`, differentiated by autograd.
 
     Returns:
         The hidden states after every step, (batch, time, hidden_size), and the last state.
 
     Raises:
-        ValueError: the inputs do not have three axes, or none but zero steps, or the state does not fit.
+        ValueError: the inputs do not have three axes and at least one step, or the inputs or the state do not fit the
+            cell.
+
+    Example:
+        >>> from unrolled.cells import LSTMCell
+        >>> states, (h, c) = unroll(LSTMCell(3, 4), torch.zeros(2, 5, 3))
+        >>> states.shape, h.shape
+        (torch.Size([2, 5, 4]), torch.Size([2, 4]))
+        >>> torch.equal(states[:, -1], h)
+        True
     """
     state = _first_state(cell, inputs, state)
     if not plain and not torch.is_autocast_enabled(inputs.device.type):
-        ready = cell.fast(inputs, state)
-        if ready is not None:
-            return ready
+        gradients, steps = _records_gradients(cell, inputs, state), inputs.shape[1]
+        if gradients or steps > 1:
+            kernel = not gradients and steps >= KERNEL_STEPS and inputs.device.type == "cpu"
+            result = cell.fast(inputs, state, kernel)
+            if result is not None:
+                return result
     hidden = []
     for projected in cell.project(inputs).unbind(1):  # one product for all steps; then (batch, …) a step
         state = cell.step(projected, state)
@@ -41,11 +61,18 @@ def unroll(
 
 
 def trace(cell: Cell, inputs: torch.Tensor, state: State | None = None) -> dict[str, torch.Tensor]:
-    """Return what each equation gave at every step, by name, (batch, time, hidden_size) each.
+    """Return the value of each equation at every step, by name, (batch, time, hidden_size) each.
 
-    An RNN has h; an LSTM f, i, candidate, c, o and h; a GRU z, r, candidate and h. The steps are the plain ones.
+    An RNN has h; an LSTM f, i, candidate, c, o and h; the LSTM of 1997 the same without f; a GRU z, r, candidate and h.
+    The steps are the plain ones. Arguments and errors are those of `unroll`.
 
-    Takes and raises what `unroll` does.
+    Example:
+        >>> from unrolled.cells import GRUCell
+        >>> values = trace(GRUCell(3, 4), torch.zeros(2, 5, 3))
+        >>> list(values)
+        ['z', 'r', 'candidate', 'h']
+        >>> values["z"].shape
+        torch.Size([2, 5, 4])
     """
     state = _first_state(cell, inputs, state)
     steps = []
@@ -55,8 +82,16 @@ def trace(cell: Cell, inputs: torch.Tensor, state: State | None = None) -> dict[
     return {name: torch.stack([values[name] for values in steps], dim=1) for name in steps[0]}
 
 
+def _records_gradients(cell: Cell, inputs: torch.Tensor, state: State) -> bool:
+    """Return whether autograd records what is computed from these inputs, this state and the cell's weights."""
+    if not torch.is_grad_enabled():
+        return False
+    tensors = (inputs, *(state if isinstance(state, tuple) else (state,)), *cell.parameters())
+    return any(tensor.requires_grad for tensor in tensors)
+
+
 def _first_state(cell: Cell, inputs: torch.Tensor, state: State | None) -> State:
-    """Return the state to begin with, or raise ValueError where it or the inputs do not fit."""
+    """Return the state to begin with; raise ValueError where it or the inputs do not fit."""
     if inputs.ndim != 3 or inputs.shape[1] == 0:
         raise ValueError(
             f"the inputs have shape {tuple(inputs.shape)}; three axes are expected, (batch, time, input_size), "

@@ -1,14 +1,16 @@
-"""Cells that PyTorch has too: their weights taken from PyTorch's modules, and written into them."""
+"""What the cells that PyTorch has too share: conversion of weights in both directions, and PyTorch's kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, Self
 
 import torch
 from torch import nn
 
-from unrolled.cells.base import Cell
+from unrolled.cells.base import Cell, State
+
+WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # PyTorch's names, in the order that its kernels take
 
 
 class TwinCell(Cell):
@@ -17,7 +19,16 @@ class TwinCell(Cell):
     Attributes:
         torch_cell: PyTorch's cell of this kind.
         torch_layer: PyTorch's layer of such cells.
-        torch_blocks: PyTorch's order of the blocks; the value is 1, or −1 where PyTorch's weights have the other sign.
+        torch_blocks: the names of the blocks in PyTorch's order, each with 1, or with −1 where PyTorch's weights have
+            the opposite sign.
+
+    Example:
+        >>> from unrolled.cells import LSTMCell, unroll
+        >>> theirs = nn.LSTM(3, 4, batch_first=True)
+        >>> inputs = torch.randn(2, 5, 3)
+        >>> states, _ = unroll(LSTMCell.from_torch(theirs), inputs)
+        >>> torch.allclose(states, theirs(inputs)[0], atol=1e-6)
+        True
     """
 
     torch_cell: type[nn.RNNCellBase]
@@ -27,12 +38,16 @@ class TwinCell(Cell):
     @classmethod
     @torch.no_grad()
     def from_torch(cls, module: nn.RNNCellBase | nn.RNNBase, layer: int = 0) -> Self:
-        """Return a cell with the weights of PyTorch's one, or of one layer of its network.
+        """Return a cell with the weights of PyTorch's cell, or of one layer of PyTorch's network.
 
-        PyTorch's two biases are added up wherever they are only ever added.
+        PyTorch has two biases. Where they are only ever added, b_h is their sum.
+
+        Args:
+            module: PyTorch's cell or network.
+            layer: which layer of the network, counted from 0.
 
         Raises:
-            ValueError: a module of another kind, in two directions or with a projection; or a layer that it has not.
+            ValueError: the module is of another kind, bidirectional, with a projection, or without such a layer.
         """
         if not isinstance(module, (cls.torch_cell, cls.torch_layer)):
             raise ValueError(
@@ -44,17 +59,20 @@ class TwinCell(Cell):
         if not 0 <= layer < getattr(module, "num_layers", 1):
             raise ValueError(f"layer is {layer}; the module has layers 0 to {getattr(module, 'num_layers', 1) - 1}")
         suffix = f"_l{layer}" if isinstance(module, nn.RNNBase) else ""
-        weights = getattr(module, f"weight_ih{suffix}")
-        cell = cls(weights.shape[1], module.hidden_size, **cls.options_from_torch(module)).to(weights)
-        for name, sign, (W_ih, W_hh, b_ih, b_hh) in cell._torch_rows(module, suffix):
-            block, second = cell.block(name), cell.second_bias(name)
+        weights = [getattr(module, name + suffix) for name in WEIGHTS[: 4 if module.bias else 2]]
+        if not module.bias:
+            weights += [torch.zeros_like(weights[0][:, 0])] * 2
+        cell = cls(weights[0].shape[1], module.hidden_size, **cls.options_from_torch(module)).to(weights[0])
+        chunks = zip(*(weight.chunk(len(cell.blocks)) for weight in weights), strict=True)
+        for (name, sign), (W_ih, W_hh, b_ih, b_hh) in zip(cls.torch_blocks.items(), chunks, strict=True):
+            block, second_bias = cell.block(name), cell.second_bias(name)
             block.W_xh.copy_(sign * W_ih)
             block.W_hh.copy_(sign * W_hh)
-            if second is None:
+            if second_bias is None:
                 block.b_h.copy_(sign * (b_ih + b_hh))
             else:
                 block.b_h.copy_(sign * b_ih)
-                second.copy_(sign * b_hh)
+                second_bias.copy_(sign * b_hh)
         return cell
 
     def to_torch(self) -> nn.RNNCellBase:
@@ -69,34 +87,58 @@ class TwinCell(Cell):
 
     @torch.no_grad()
     def write_into(self, module: nn.RNNCellBase | nn.RNNBase, suffix: str = "") -> None:
-        """Copy the weights into PyTorch's module, into those whose names end on the suffix."""
-        for name, sign, (W_ih, W_hh, b_ih, b_hh) in self._torch_rows(module, suffix):
-            block, second = self.block(name), self.second_bias(name)
-            W_ih.copy_(sign * block.W_xh)
-            W_hh.copy_(sign * block.W_hh)
-            b_ih.copy_(sign * block.b_h)
-            b_hh.copy_(torch.zeros_like(b_hh) if second is None else sign * second)
+        """Copy the weights into PyTorch's module.
 
-    def _torch_rows(self, module, suffix: str) -> Iterator[tuple[str, int, list[torch.Tensor]]]:
-        """Yield each block's name, its sign at PyTorch, and PyTorch's two weights and two biases of it, as views."""
-        weights = [getattr(module, f"weight_{which}{suffix}") for which in ("ih", "hh")]
-        if module.bias:
-            weights += [getattr(module, f"bias_{which}{suffix}") for which in ("ih", "hh")]
-        else:
-            weights += [torch.zeros_like(weights[0][:, 0])] * 2
-        for place, (name, sign) in enumerate(self.torch_blocks.items()):
-            rows = slice(place * self.hidden_size, (place + 1) * self.hidden_size)
-            yield name, sign, [weight[rows] for weight in weights]
+        Args:
+            module: a cell or network of PyTorch's of this kind.
+            suffix: the end of the names of the weights to overwrite, such as ``"_l0"`` for the first layer.
+        """
+        for name, weight in zip(WEIGHTS[: 4 if module.bias else 2], self.torch_weights(), strict=False):
+            getattr(module, name + suffix).copy_(weight)
+
+    def torch_weights(self) -> list[torch.Tensor]:
+        """Return PyTorch's `WEIGHTS`, with its order of blocks and its signs; copies where there are several blocks."""
+        rows = []
+        for name, sign in self.torch_blocks.items():
+            block, second_bias = self.block(name), self.second_bias(name)
+            weights = [*block, torch.zeros_like(block.b_h) if second_bias is None else second_bias]
+            rows.append(weights if sign > 0 else [-weight for weight in weights])
+        return rows[0] if len(rows) == 1 else [torch.cat(weights) for weights in zip(*rows, strict=True)]
+
+    def by_kernel(
+        self, kernel: Callable[..., tuple[torch.Tensor, ...]], inputs: torch.Tensor, state: State
+    ) -> tuple[torch.Tensor, State]:
+        """Return what `cells.unroll` does, computed by PyTorch's kernel from the current weights.
+
+        Args:
+            kernel: ``torch.lstm``, ``torch.gru``, ``torch.rnn_tanh`` or ``torch.rnn_relu``.
+            inputs: (batch, time, input_size).
+            state: the state before the first step.
+        """
+        self.check_inputs(inputs)
+        before = tuple(part.unsqueeze(0) for part in (state if isinstance(state, tuple) else (state,)))
+        states, *last = kernel(
+            inputs,
+            before if len(before) > 1 else before[0],
+            self.torch_weights(),
+            has_biases=True,
+            num_layers=1,
+            dropout=0.0,
+            train=False,
+            bidirectional=False,
+            batch_first=True,
+        )
+        return states, self.state_of({name: part[0] for name, part in zip(self.state_names, last, strict=True)})
 
     def second_bias(self, name: str) -> torch.Tensor | None:
         """Return the bias of the block's recurrent product, (hidden_size,), where it is kept apart from b_h."""
         return None
 
     def options_for_torch(self) -> dict[str, Any]:
-        """Return the keywords of PyTorch's cell of this kind; raise ValueError where it has none."""
+        """Return the keyword arguments of PyTorch's cell of this kind; raise ValueError where there is no such cell."""
         return {}
 
     @classmethod
     def options_from_torch(cls, module: nn.RNNCellBase | nn.RNNBase) -> dict[str, Any]:
-        """Return the keywords that make a cell that computes what PyTorch's does."""
+        """Return the keyword arguments of the cell that computes what PyTorch's module does."""
         return {}

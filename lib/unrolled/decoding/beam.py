@@ -1,4 +1,4 @@
-"""Search for the most probable text, several hypotheses at a time: beam search."""
+"""Search for the most probable text with several hypotheses at a time: beam search."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from unrolled.decoding.sampling import Model, predict
 
 
 class Hypothesis(NamedTuple):
-    """A text that was found, and how good it is.
+    """A text that the search found, with its score.
 
     Attributes:
-        tokens: symbol numbers, (n,), the stop symbol among them if it ends on it.
+        tokens: symbol numbers, (n,), including the stop symbol if the text ends with it.
         score: ln p(tokens | prompt) / n^α, in nats, where n is the length of the text.
+
+    Example:
+        >>> Hypothesis(torch.tensor([3, 0]), score=-1.5).tokens.tolist()
+        [3, 0]
     """
 
     tokens: torch.Tensor
@@ -26,36 +30,46 @@ class Hypothesis(NamedTuple):
 def beam_search(
     model: Model, prompt: torch.Tensor, *, length: int, width: int, alpha: float = 1.0, stop: int | None = None
 ) -> list[Hypothesis]:
-    """Return the best text after each prompt that a beam of `width` hypotheses finds.
+    """Return, for each prompt, the best continuation that a beam of ``width`` hypotheses finds.
 
-    At every step each hypothesis is extended by each symbol, and the most probable of all extensions are the new beam:
+    At every step each hypothesis is extended by every symbol, and the most probable extensions are the new beam:
 
         ln p(w_1 … w_n) = ln p(w_1 … w_{n−1}) + ln p(w_n | prompt, w_1 … w_{n−1})
 
-    One that has come to its end leaves the beam. The best of those is the result, measured by
+    A hypothesis that has ended leaves the beam. The result is the ended hypothesis with the highest score,
 
         score(w_1 … w_n) = ln p(w_1 … w_n) / n^α
 
-    which is the plainer normalisation in Wu et al. 2016, section 7; the other has (5 + n) / 6 in place of n.
+    This is the simpler normalisation of Wu et al. 2016, section 7; the other has (5 + n) / 6 in place of n.
 
-    A beam of one decodes greedily; one of V^length, where there are V symbols, overlooks nothing. A hypothesis is given
-    up where it could not win even if all that is to come were certain, which changes no result. The state is carried:
-    every symbol of a hypothesis is read once.
+    A beam of width 1 decodes greedily; one of width V^length, with V symbols, overlooks nothing. A hypothesis that
+    could not win even if all that follows were certain is dropped, which changes no result. The state is carried: every
+    symbol of a hypothesis is read once.
 
     Args:
-        model: the model that writes: an n-gram, a window network, a recurrent network.
-        prompt: what has been written so far, (batch, time), at least one symbol.
-        length: how many symbols to write at most; a hypothesis that is so long ends there.
-        width: how many hypotheses to keep for each prompt.
-        alpha: α: 0 looks for the most probable text, which is often a short one; 1 for the one with the lowest cost
-            per symbol.
-        stop: the symbol that ends a text, and is its last; None: nothing does.
+        model: the model that writes: an n-gram model, a window network, a recurrent network.
+        prompt: the text so far, symbol numbers, (batch, time), at least one symbol in each row.
+        length: the largest number of symbols to write; a hypothesis of that length ends there.
+        width: the number of hypotheses to keep for each prompt.
+        alpha: α; 0 searches for the most probable text, which is often a short one, and 1 for the text with the lowest
+            cost per symbol.
+        stop: the number of the symbol that ends a text, as its last symbol; with None only the length does.
 
     Returns:
         One hypothesis for each prompt.
 
     Raises:
-        ValueError: a width or a length below 1, an alpha that is not 0 or more, or what `decoding.predict` raises.
+        ValueError: the width or the length is below 1, alpha is negative or NaN, or what `predict` raises.
+
+    Example:
+        >>> def model(tokens, state=None):  # after 0 comes 1 (0.6) or 2 (0.4); after 1 anything; after 2 always 0
+        ...     p = torch.tensor([[0.0, 0.6, 0.4], [0.34, 0.33, 0.33], [1.0, 0.0, 0.0]])
+        ...     return p[tokens].log(), tokens[:, -1:]
+        >>> for width in (1, 2):
+        ...     (best,) = beam_search(model, torch.tensor([[0]]), length=2, width=width, alpha=0)
+        ...     print(best.tokens.tolist(), round(math.exp(best.score), 3))
+        [1, 0] 0.204
+        [2, 0] 0.4
     """
     if min(width, length) < 1:
         raise ValueError(f"width is {width} and length is {length}; both must be 1 or more")
@@ -64,12 +78,13 @@ def beam_search(
     best = [Hypothesis(torch.empty(0, dtype=torch.int64), -math.inf)] * len(prompt)
     row = torch.arange(len(prompt))[:, None]
     tokens, state = prompt, None
-    written = torch.empty(len(prompt), 1, 0, dtype=torch.int64)  # (batch, beam, n): at first only the empty hypothesis
-    log_p = torch.zeros(len(prompt), 1, dtype=torch.float64)  # (batch, beam), minus infinity where one has left
+    written = torch.empty(len(prompt), 1, 0, dtype=torch.int64)  # (batch, beam, n): at first one empty hypothesis
+    log_p = torch.zeros(len(prompt), 1, dtype=torch.float64)  # (batch, beam); −∞ for a hypothesis that has left
     for n in range(1, length + 1):
         logits, state = predict(model, tokens, state)  # (batch · beam, vocab)
         beam, vocab_size = log_p.shape[1], logits.shape[1]
-        extended = log_p[..., None] + torch.log_softmax(logits, dim=-1).view(-1, beam, vocab_size)
+        next_log_p = torch.log_softmax(logits, dim=-1).view(-1, beam, vocab_size)  # (batch, beam, vocab)
+        extended = log_p[..., None] + next_log_p
         log_p, order = extended.flatten(1).sort(descending=True, stable=True)  # (batch, beam · vocab)
         log_p, order = log_p[:, :width], order[:, :width]
         parent, symbol = order // vocab_size, order % vocab_size  # (batch, beam)
@@ -79,10 +94,10 @@ def beam_search(
         ended = torch.full_like(symbol, n == length, dtype=torch.bool)
         if stop is not None:
             ended |= symbol.eq(stop)
-        score, which = torch.where(ended, log_p / n**alpha, -math.inf).max(dim=1)  # (batch,)
-        for text, found in enumerate(score.tolist()):
-            if found > best[text].score:
-                best[text] = Hypothesis(written[text, which[text]], found)
+        scores, places = torch.where(ended, log_p / n**alpha, -math.inf).max(dim=1)  # (batch,), places in the beam
+        for index, score in enumerate(scores.tolist()):
+            if score > best[index].score:
+                best[index] = Hypothesis(written[index, places[index]], score)
 
         to_beat = log_p.new_tensor([[hypothesis.score] for hypothesis in best])  # (batch, 1)
         log_p = log_p.masked_fill(ended | (log_p / length**alpha <= to_beat), -math.inf)

@@ -1,4 +1,4 @@
-"""How varied a text is: how many different n-grams there are in it, and how much it repeats itself."""
+"""Measure how varied texts are: how many different n-grams they have, and how much each text repeats itself."""
 
 from __future__ import annotations
 
@@ -6,46 +6,60 @@ from collections.abc import Hashable, Sequence
 
 
 def _ngrams(text: Sequence[Hashable], n: int) -> list[tuple]:
-    """Return the n-grams of a text, one after the other."""
+    """Return the n-grams of a text in their order; raise ValueError where n is below 1."""
     if n < 1:
         raise ValueError(f"n is {n}; it must be 1 or more")
-    return list(zip(*(text[place:] for place in range(n)), strict=False))
+    return list(zip(*(text[start:] for start in range(n)), strict=False))
 
 
 def distinct(texts: Sequence[Sequence[Hashable]], n: int) -> float:
-    """Return how many different n-grams there are in all the texts, as a share of their number (Li et al. 2016).
+    """Return the number of different n-grams in all texts, as a share of all their n-grams (Li et al. 2016).
 
-    Texts that are all alike have few between them, however varied each of them is. The share falls with the amount of
+    If the texts resemble each other, the share is low, however varied each of them is. It falls with the amount of
     text, so compare equal amounts.
 
     Args:
-        texts: each a sequence of symbols, words for example.
+        texts: each a sequence of symbols, for example of words.
         n: the length of the n-grams.
+
+    Returns:
+        The share, above 0 and at most 1.
 
     Raises:
         ValueError: n is below 1, or no text is that long.
+
+    Example:
+        >>> distinct([["the", "fox", "and", "the", "owl"]], n=1)  # four different words of five
+        0.8
     """
-    found = [gram for text in texts for gram in _ngrams(text, n)]
-    if not found:
+    ngrams = [ngram for text in texts for ngram in _ngrams(text, n)]
+    if not ngrams:
         raise ValueError(f"no text has {n} symbols; give longer texts or a smaller n")
-    return len(set(found)) / len(found)
+    return len(set(ngrams)) / len(ngrams)
 
 
 def repetition(texts: Sequence[Sequence[Hashable]], n: int) -> float:
-    """Return the share of n-grams that came before in the same text (Welleck et al. 2020).
+    """Return the share of n-grams that occurred before in the same text (Welleck et al. 2020).
 
         1 − Σ different n-grams of a text / Σ n-grams of a text
 
-    Both sums are over the texts: what one text has in common with another is no repetition.
+    Both sums run over the texts. What one text has in common with another does not count as repetition.
 
     Args:
-        texts: each a sequence of symbols, words for example.
+        texts: each a sequence of symbols, for example of words.
         n: the length of the n-grams.
+
+    Returns:
+        The share, at least 0 and below 1.
 
     Raises:
         ValueError: n is below 1, or no text is that long.
+
+    Example:
+        >>> repetition(["ababa", "ababa"], n=2)  # in each, the second ab and the second ba
+        0.5
     """
-    found = [_ngrams(text, n) for text in texts]
-    if not any(found):
+    ngrams = [_ngrams(text, n) for text in texts]
+    if not any(ngrams):
         raise ValueError(f"no text has {n} symbols; give longer texts or a smaller n")
-    return 1 - sum(len(set(grams)) for grams in found) / sum(map(len, found))
+    return 1 - sum(len(set(own)) for own in ngrams) / sum(map(len, ngrams))

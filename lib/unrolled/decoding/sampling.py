@@ -1,12 +1,12 @@
-"""Let a language model write: draw each symbol from the model's prediction, sharpened or narrowed as one likes.
+"""Let a language model write: draw each symbol from the model's prediction, sharpened or cut off.
 
-    greedy          top_k=1             the most probable symbol each time
-    temperature     temperature=0.8     below 1 bolder, above 1 wilder
-    top-k           top_k=10            one of the k most probable (Fan et al. 2018)
-    nucleus         top_p=0.9           one of the fewest that have the probability p together (Holtzman et al. 2020)
+    greedy          top_k=1             always the most probable symbol
+    temperature     temperature=0.8     below 1 probable symbols gain, above 1 improbable ones do
+    top-k           top_k=10            one of the k most probable symbols (Fan et al. 2018)
+    nucleus         top_p=0.9           one of the fewest symbols with probability p together (Holtzman et al. 2020)
 
-Several may be given; they act in this order. The state is carried: every symbol is read once. What looks further ahead
-than one symbol is in `beam`.
+Several can be combined; they act in this order. The state is carried: every symbol is read once. `beam` looks further
+ahead than one symbol.
 """
 
 from __future__ import annotations
@@ -24,12 +24,24 @@ class Model(Protocol):
     """What can write: anything that maps rows of text and a state to logits and the next state."""
 
     def __call__(self, tokens: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
-        """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state."""
+        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state."""
 
 
 @contextmanager
 def evaluating(model: Model) -> Iterator[None]:
-    """Have a model in evaluation mode for the length of the ``with`` block, where it is one that can be trained."""
+    """Put a model into evaluation mode for the length of the ``with`` block; a model without modes stays as it is.
+
+    Args:
+        model: any model, a module or not.
+
+    Example:
+        >>> dropout = torch.nn.Dropout(0.5)
+        >>> with evaluating(dropout):
+        ...     dropout.training
+        False
+        >>> dropout.training
+        True
+    """
     was_training = getattr(model, "training", False)
     if was_training:
         model.eval()
@@ -41,16 +53,20 @@ def evaluating(model: Model) -> Iterator[None]:
 
 
 def keep_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
-    """Return the logits, minus infinity for all but the k most probable symbols (Fan et al. 2018).
+    """Return the logits with −∞ for all but the k most probable symbols (Fan et al. 2018).
 
-    Of equally probable symbols the one with the smaller number goes first.
+    Of equally probable symbols those with the smaller numbers are kept.
 
     Args:
-        logits: (…, vocab_size); log-probabilities will do, for they are logits too.
-        top_k: k, how many to keep; all where there are no more.
+        logits: (…, vocab_size); log-probabilities serve as well, since they are logits too.
+        top_k: k, the number of symbols to keep; if there are no more than that, all are kept.
 
     Raises:
         ValueError: k is below 1.
+
+    Example:
+        >>> keep_top_k(torch.tensor([0.1, 2.0, 1.0, 0.5]), top_k=2)
+        tensor([-inf, 2., 1., -inf])
     """
     if top_k < 1:
         raise ValueError(f"top_k is {top_k}; it must be 1 or more")
@@ -59,42 +75,54 @@ def keep_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
 
 
 def keep_nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Return the logits, minus infinity outside the nucleus (Holtzman et al. 2020).
+    """Return the logits with −∞ outside the nucleus (Holtzman et al. 2020).
 
-    The nucleus is the smallest set of most probable symbols that have the probability p together: the symbol with which
-    p is reached belongs to it.
+    The nucleus is the smallest set of most probable symbols whose probabilities sum to at least p: the symbol with
+    which the sum reaches p belongs to it.
 
     Args:
-        logits: (…, vocab_size); log-probabilities will do, for they are logits too.
-        top_p: p, how much probability to keep at least; all symbols where it is 1.
+        logits: (…, vocab_size); log-probabilities serve as well, since they are logits too.
+        top_p: p, the probability to keep; 1 keeps all symbols.
 
     Raises:
         ValueError: p is not above 0, or it is above 1.
+
+    Example:
+        >>> keep_nucleus(torch.tensor([0.1, 0.4, 0.3, 0.2]).log(), top_p=0.6).exp()
+        tensor([0.0000, 0.4000, 0.3000, 0.0000])
     """
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p is {top_p}; it must be above 0 and at most 1")
     order = logits.argsort(dim=-1, descending=True, stable=True)  # (…, vocab), the most probable first
     p = torch.softmax(logits, dim=-1).gather(-1, order)
-    before = p.cumsum(dim=-1) - p  # what the more probable ones have together
-    outside = (before >= top_p) & (top_p < 1)  # where p is 1 none is, however the sum was rounded
+    before = p.cumsum(dim=-1) - p  # the sum over the more probable symbols
+    outside = (before >= top_p) & (top_p < 1)  # if p is 1, no symbol is, however the sum was rounded
     return logits.masked_fill(torch.zeros_like(outside).scatter(-1, order, outside), -torch.inf)
 
 
 def distribution(
     logits: torch.Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> torch.Tensor:
-    """Return the probabilities that the next symbol is drawn with, (…, vocab_size).
+    """Return the probabilities with which the next symbol is drawn, (…, vocab_size).
 
-        p = softmax(logits / temperature), zero for what is not kept
+        p = softmax(logits / temperature), zero for the symbols that are not kept
 
     Args:
         logits: (…, vocab_size).
-        temperature: below 1 the probable becomes more probable, above 1 less; towards 0 nothing else is left.
-        top_k: keep so many symbols; all where None.
-        top_p: keep the nucleus of this probability; all where None.
+        temperature: below 1 probable symbols become more probable still, above 1 less so; towards 0 only the most
+            probable one is left.
+        top_k: how many symbols to keep, as in `keep_top_k`; None keeps all.
+        top_p: the probability to keep, as in `keep_nucleus`; None keeps all.
 
     Raises:
-        ValueError: a temperature that is not positive, or what `keep_top_k` and `keep_nucleus` raise.
+        ValueError: the temperature is not positive, or what `keep_top_k` and `keep_nucleus` raise.
+
+    Example:
+        >>> logits = torch.tensor([0.2, 0.8]).log()
+        >>> distribution(logits, temperature=2)
+        tensor([0.3333, 0.6667])
+        >>> distribution(logits, top_k=1)
+        tensor([0., 1.])
     """
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}; it must be above 0 (greedy decoding is top_k=1)")
@@ -108,17 +136,23 @@ def distribution(
 
 @torch.no_grad()
 def predict(model: Model, tokens: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
-    """Return the logits of the symbol after the last, float64 on the CPU, (batch, vocab_size), and the last state.
+    """Return the logits of the symbol after the last one, (batch, vocab_size), float64 on the CPU, and the last state.
 
-    The model is in evaluation mode for the duration.
+    The model is put into evaluation mode for the call.
 
     Args:
-        model: the model that is asked.
-        tokens: what it reads, (batch, time).
-        state: the state before that; the initial one where None.
+        model: the model.
+        tokens: what it reads, symbol numbers, (batch, time).
+        state: the state before the first symbol; None is the initial state.
 
     Raises:
-        ValueError: there is no symbol to read, or a logit is not a number.
+        ValueError: there is no symbol to read, or a logit is NaN.
+
+    Example:
+        >>> from unrolled.models import LanguageModel
+        >>> logits, state = predict(LanguageModel(5, hidden_size=8), torch.tensor([[0, 3, 1]]))
+        >>> logits.shape, logits.dtype, state.shape
+        (torch.Size([1, 5]), torch.float64, torch.Size([1, 8]))
     """
     if tokens.ndim != 2 or tokens.numel() == 0:
         raise ValueError(
@@ -133,22 +167,31 @@ def predict(model: Model, tokens: torch.Tensor, state: Any = None) -> tuple[torc
 
 
 def generate(
-    model: Model, prompt: torch.Tensor, *, length: int, stop: int | None = None, seed: int = 0, **how
+    model: Model, prompt: torch.Tensor, *, length: int, stop: int | None = None, seed: int = 0, **options
 ) -> list[torch.Tensor]:
-    """Return what the model writes after each prompt, symbol numbers, (length,) or shorter where it came to a stop.
+    """Return what the model writes after each prompt.
 
-    Each row draws random numbers of its own, so it writes what it would write alone.
+    Each row draws its own random numbers, so it writes what it would write alone.
 
     Args:
-        model: the model that writes: an n-gram, a window network, a recurrent network.
-        prompt: what has been written so far, (batch, time), at least one symbol.
-        length: how many symbols to write.
-        stop: the symbol that ends a row, and is its last; None: nothing does.
-        seed: of the first row; the next has seed + 1. Same seed, same text, on the same machine.
-        **how: the keywords of `distribution`; without any, the model's own prediction is drawn from.
+        model: the model that writes: an n-gram model, a window network, a recurrent network.
+        prompt: the text so far, symbol numbers, (batch, time), at least one symbol in each row.
+        length: the number of symbols to write.
+        stop: the number of the symbol that ends a row, as its last symbol; with None only the length does.
+        seed: the seed of the first row; the next one has seed + 1. On one machine, the same seed gives the same text.
+        **options: the keywords of `distribution`; without any, symbols are drawn from the model's own prediction.
+
+    Returns:
+        Symbol numbers for each prompt, (length,), or fewer in a row that ended with the stop symbol.
 
     Raises:
-        ValueError: a negative length, or what `predict` and `distribution` raise.
+        ValueError: the length is negative, or what `predict` and `distribution` raise.
+
+    Example:
+        >>> def model(tokens, state=None):  # after symbol n comes n + 1, after 3 comes 0
+        ...     return torch.eye(4)[(tokens + 1) % 4].log(), state
+        >>> generate(model, torch.tensor([[0], [2]]), length=5, stop=0)
+        [tensor([1, 2, 3, 0]), tensor([3, 0])]
     """
     if length < 0:
         raise ValueError(f"length is {length}; it must be 0 or more")
@@ -157,8 +200,8 @@ def generate(
     tokens, state, written = prompt, None, [torch.empty(len(prompt), 0, dtype=torch.int64)]
     for _ in range(length):
         logits, state = predict(model, tokens, state)
-        chances = distribution(logits, **how)  # (batch, vocab)
-        draws = [torch.multinomial(p, 1, generator=own) for p, own in zip(chances, generators, strict=True)]
+        probabilities = distribution(logits, **options)  # (batch, vocab)
+        draws = [torch.multinomial(p, 1, generator=own) for p, own in zip(probabilities, generators, strict=True)]
         tokens = torch.stack(draws)  # (batch, 1)
         written.append(tokens)
         lengths += running
@@ -166,7 +209,7 @@ def generate(
             running &= tokens[:, 0].ne(stop)
         if not running.any():
             break
-    rows = torch.cat(written, dim=1)  # (batch, time); a row that has stopped went on in vain
+    rows = torch.cat(written, dim=1)  # (batch, time); what a row wrote after its stop symbol is cut off
     return [row[:end] for row, end in zip(rows, lengths.tolist(), strict=True)]
 
 
@@ -177,23 +220,30 @@ def sample(
     prompt: str | list[str],
     length: int,
     stop: str | None = None,
-    **how,
+    **options,
 ) -> str | list[str]:
-    """Return a prompt and what `generate` writes after it: a text, or a list of words.
+    """Return a prompt with what `generate` writes after it: a text, or a list of words.
 
     Args:
-        model: the model that writes: an n-gram, a window network, a recurrent network.
-        vocabulary: the symbols it was trained on.
-        prompt: what has been written so far, at least one symbol: a text, or a list of words.
-        length: how many symbols to add.
-        stop: the symbol that ends the text, and is its last; None: nothing does.
-        **how: `temperature`, `top_k` and `top_p` as for `distribution`, `seed` as for `generate`.
+        model: the model that writes: an n-gram model, a window network, a recurrent network.
+        vocabulary: the symbols that it was trained on.
+        prompt: the text so far, at least one symbol: a text for characters, a list for words.
+        length: the number of symbols to add.
+        stop: the symbol that ends the text, as its last symbol; with None only the length does.
+        **options: ``temperature``, ``top_k`` and ``top_p`` as for `distribution`, ``seed`` as for `generate`.
 
     Raises:
-        ValueError: an empty prompt, a symbol unknown to the vocabulary, or what `generate` raises.
+        ValueError: the prompt is empty, a symbol is unknown to the vocabulary, or what `generate` raises.
+
+    Example:
+        >>> from unrolled.text import Vocabulary
+        >>> def model(tokens, state=None):  # after each letter comes the next one
+        ...     return torch.eye(4)[(tokens + 1) % 4].log(), state
+        >>> sample(model, Vocabulary("abcd"), prompt="cd", length=6)
+        'cdabcdab'
     """
     if stop is not None and stop not in vocabulary:
         raise ValueError(f"stop is {stop!r}, which is not among the {len(vocabulary)} symbols of the vocabulary")
     number = None if stop is None else vocabulary[stop]
-    (written,) = generate(model, vocabulary.encode(prompt).view(1, -1), length=length, stop=number, **how)
+    (written,) = generate(model, vocabulary.encode(prompt).view(1, -1), length=length, stop=number, **options)
     return prompt + vocabulary.decode(written)

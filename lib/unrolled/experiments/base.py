@@ -38,6 +38,10 @@ class Metric(NamedTuple):
         unit: "nats per character", for example; empty where it is a text or a yes or no.
         about: what it is, in a line.
         axes: the names of its axes, after that of the seeds; none for a single value.
+
+    Example:
+        >>> Metric("nats per character", "what it cost at each score", ("score",)).axes
+        ('score',)
     """
 
     unit: str
@@ -63,7 +67,14 @@ class Experiment:
             of them. Where `together` is set, the configurations of all contenders, by label, to the metrics of each.
         axes: maps a configuration to the coordinates along the metrics' axes, as far as it decides them.
         seeds: how many seeds a complete record has. Of counting, nothing depends on the seed, and one is enough.
-        together: measure all contenders in one go, as timings are that shall share the machine's moods.
+        together: measure all contenders in one go, as timings must be that are compared with each other.
+
+    Example:
+        >>> heads = {"heads": Metric("throws", "how often it fell")}
+        >>> coin = Experiment("coin", "Toss a coin", heads, {"quick": {"fair": {"sides": 2}}}, lambda *_: {"heads": 1})
+        >>> coin.check(Contender("fair", {"sides": 2}, [{"tails": 1}], {}))
+        Traceback (most recent call last):
+        ValueError: coin measures no 'tails'; it declares heads
     """
 
     name: str

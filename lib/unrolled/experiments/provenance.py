@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import html
 import json
-import os
 import platform
 import subprocess
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import torch
 
 from unrolled import settings
+from unrolled.whole_files import replace_file
 
 HOME = "lib/unrolled/experiments/"  # where this file is in the project's own repository
 STARTS = "starts.json"
@@ -95,9 +95,8 @@ def begin(folder: Path) -> None:
     """
     starts, now = _starts(folder), circumstances(settings.device())
     if now not in starts[-1:]:
-        beside = folder / f"{STARTS}.part"
-        beside.write_text(json.dumps([*starts, now]))
-        os.replace(beside, folder / STARTS)
+        with replace_file(folder / STARTS) as file:
+            file.write(json.dumps([*starts, now]).encode())
 
 
 def history(folder: Path) -> dict[str, str]:

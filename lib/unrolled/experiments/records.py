@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -22,6 +21,7 @@ import numpy as np
 from filelock import FileLock
 
 from unrolled.experiments.provenance import Provenance
+from unrolled.whole_files import replace_file
 
 FOLDER = Path(str(files("unrolled"))) / "experiments" / "measured"
 Axes = Callable[[dict], Mapping[str, Sequence]]
@@ -74,6 +74,11 @@ class Contender(Mapping[str, np.ndarray]):
         config: its configuration.
         measured: the metrics of each seed.
         axes: the coordinates.
+
+    Example:
+        >>> gru = Contender("gru", {}, [{"curve": [1.5, 1.2]}, {"curve": [1.6, 1.1]}], {"score": [100, 200]})
+        >>> gru["curve"].shape  # (seeds, score)
+        (2, 2)
     """
 
     def __init__(self, label: str, config: dict, measured: Sequence[dict], axes: Mapping[str, Sequence]):
@@ -102,6 +107,12 @@ class Record(Mapping[str, Contender]):
         configs: each contender's configuration.
         parts: what was measured, by contender and seed.
         axes: maps a configuration to the coordinates along the metrics' axes.
+
+    Example:
+        >>> part = Part({"nats": 0.5}, seconds=9.0, circumstances={})
+        >>> record = Record("coin", "quick", {"fair": {}}, {("fair", 0): part, ("fair", 1): part})
+        >>> list(record), record["fair"]["nats"].tolist()
+        (['fair'], [0.5, 0.5])
     """
 
     name: str
@@ -281,7 +292,5 @@ def save_record(record: Record) -> None:
     parts = {f"{label} {seed}": asdict(part) for (label, seed), part in ordered}
     head = f'"name": {json.dumps(record.name)}, "profile": {json.dumps(record.profile)}'
     content = f'{{{head},\n"configs": {{\n{lines(record.configs)}\n}},\n"parts": {{\n{lines(parts)}\n}}}}\n'
-    path = FOLDER / f"{record.name}.json"
-    beside = path.with_suffix(".part")
-    beside.write_text(content, encoding="utf8")
-    os.replace(beside, path)
+    with replace_file(FOLDER / f"{record.name}.json") as file:
+        file.write(content.encode())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -20,6 +19,7 @@ from unrolled.experiments.catalogue import find
 from unrolled.experiments.fingerprint import Fingerprint, fingerprint
 from unrolled.experiments.records import Part, Record
 from unrolled.training import distributed
+from unrolled.whole_files import replace_file
 
 TOGETHER = "all"  # the folder of contenders that are measured in one go
 
@@ -163,9 +163,8 @@ def _begin(folder: Path, configs: dict[str, Configuration]) -> dict[str, Fingerp
 
 
 def _keep(file: Path, content: dict) -> None:
-    beside = file.with_suffix(".part")
-    beside.write_text(json.dumps(content))
-    os.replace(beside, file)
+    with replace_file(file) as opened:
+        opened.write(json.dumps(content).encode())
 
 
 def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:

@@ -1,132 +1,221 @@
-"""The experiments that time: the cells of chapter 6, and the training of chapter 7 in smaller and larger batches."""
+"""How long do the loop over time, a step of each cell, and a symbol of a training take (chapters 2, 6 and 7)?
+
+The contenders of an experiment are timed in turn, round after round, so that whatever else the machine does slows all
+of them alike.
+"""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import torch
+from torch.nn.functional import linear
 
 from unrolled import cells, settings
-from unrolled.experiments.base import Experiment
-from unrolled.experiments.gated import EMBEDDING, parameters
-from unrolled.experiments.gated import EXPERIMENTS as GATED
-from unrolled.models import LanguageModel
+from unrolled.experiments.base import (
+    PARAMETERS,
+    Configuration,
+    Experiment,
+    Metric,
+    cell,
+    model,
+    model_of,
+    recipe,
+    recipe_of,
+)
+from unrolled.experiments.gated_stories import EMBEDDING, compared, core_parameters
 from unrolled.training import Recipe, train
 
+Configurations = Mapping[str, Configuration]
+Key = TypeVar("Key", bound=Hashable)
 
-def measure_time(config: dict, seed: int, folder: Path) -> dict:
-    """Time the cells forward and backward, the book's and PyTorch's in turn, at one hidden size and at one of weights.
 
-    Returns:
-        For each label ``hidden-size``, ``parameters``, and ``ours`` and ``torch``, microseconds a step of the whole
-        batch: medians over the repeats.
-    """
+def seconds(work: Callable[[], object]) -> float:
+    """Return how long some work takes; on a GPU, until it is done there."""
+    wait = torch.cuda.synchronize if settings.device().type == "cuda" else (lambda: None)
+    started = time.perf_counter()
+    work()
+    wait()
+    return time.perf_counter() - started
+
+
+def medians(works: Mapping[Key, Callable[[], object]], config: Configuration) -> dict[Key, float]:
+    """Return the median of how long each work takes, seconds, over ``rounds`` that follow ``warm_up`` others."""
+    rounds = [{key: seconds(work) for key, work in works.items()} for _ in range(config["warm_up"] + config["rounds"])]
+    return {key: statistics.median(taken[key] for taken in rounds[config["warm_up"] :]) for key in works}
+
+
+def measure_loop(configs: Configurations, seed: int, folder: Path) -> dict[str, dict]:
+    """Time the recurrence, and the same arithmetic without its loop, at several lengths."""
+    shared, *_ = configs.values()
+    torch.manual_seed(seed)
+    device, size = settings.device(), shared["hidden_size"]
+    cell = cells.RNNCell(size, size, **shared["cell"]["options"]).to(device)
+
+    @torch.no_grad()
+    def loop(inputs: torch.Tensor) -> torch.Tensor:
+        return cells.unroll(cell, inputs)[1]
+
+    @torch.no_grad()
+    def no_loop(inputs: torch.Tensor) -> torch.Tensor:  # every step reads the input again in place of the last state
+        return torch.tanh(cell.project(inputs) + linear(inputs, cell.W_hh))
+
+    microseconds = {label: [] for label in configs}
+    for length in shared["lengths"]:
+        inputs = torch.randn(shared["batch"], length, size, device=device)
+        works = {label: partial(loop if each["loop"] else no_loop, inputs) for label, each in configs.items()}
+        for label, taken in medians(works, shared).items():
+            microseconds[label].append(1e6 * taken / length)
+    return {label: {"microseconds": values} for label, values in microseconds.items()}
+
+
+LOOP = {"microseconds": Metric("microseconds", "the time of a step", ("length",))}
+
+
+def loop_axes(config: Configuration) -> dict:
+    """Return the coordinates of the axis of `LOOP`, in steps."""
+    return {"length": config["lengths"]}
+
+
+def measure_cells(configs: Configurations, seed: int, folder: Path) -> dict[str, dict]:
+    """Time each cell forward and backward, and PyTorch's layer of the same kind with the same weights."""
+    shared, *_ = configs.values()
     torch.manual_seed(seed)
     device = settings.device()
-    inputs = torch.randn(config["batch"], config["length"], EMBEDDING, device=device, requires_grad=True)
+    inputs = torch.randn(shared["batch"], shared["length"], shared["input_size"], device=device, requires_grad=True)
 
-    def seconds(layer: Callable[[torch.Tensor], torch.Tensor]) -> float:
-        started = time.perf_counter()
-        layer(inputs).sum().backward()
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter() - started
+    def forward_and_backward(layer: Callable[[torch.Tensor], tuple[torch.Tensor, object]]) -> None:
+        layer(inputs)[0].sum().backward()
 
-    layers, metrics = {}, {}
-    for label, told in config["cells"].items():
-        theirs = cells.CELLS[told["core"]].torch_layer(EMBEDDING, told["hidden_size"], batch_first=True).to(device)
-        cell = cells.CELLS[told["core"]].from_torch(theirs)
-        layers[f"{label}-ours"] = lambda x, cell=cell: cells.unroll(cell, x)[0]
-        layers[f"{label}-torch"] = lambda x, theirs=theirs: theirs(x)[0]
-        metrics[f"{label}-hidden-size"] = told["hidden_size"]
-        metrics[f"{label}-parameters"] = parameters(told["core"], told["hidden_size"])
-    rounds = [{name: seconds(layer) for name, layer in layers.items()} for _ in range(config["repeats"])]
-    for name in layers:
-        taken = statistics.median(one[name] for one in rounds[config["repeats"] // 10 :])  # the first warm up
-        metrics[name] = 1e6 * taken / config["length"]
-    return metrics
-
-
-def measure_batching(config: dict, seed: int, folder: Path) -> dict:
-    """Time the training of a language model with more and more streams side by side, at each precision.
-
-    Returns:
-        ``batches``, how many streams; and for each core and precision ``CORE-PRECISION``, microseconds a symbol, the
-        whole update counted: medians over the repeats, one value for each number of streams.
-    """
-    torch.manual_seed(seed)
-    symbols, time_steps = config["symbols"], config["seq_len"]
-    models = {
-        core: LanguageModel(symbols, core=core, hidden_size=config["hidden_size"]).to(settings.device())
-        for core in config["cores"]
-    }
-    tokens = torch.randint(symbols, (max(config["batches"]) * time_steps + 1,))
-
-    def microseconds(core: str, precision: str, batch: int) -> float:
-        updates = max(1, config["least"] // (batch * time_steps))
-        recipe = Recipe(updates, batch=batch, seq_len=time_steps, schedule="constant", precision=precision)
-        started = time.perf_counter()
-        train(models[core], tokens, recipe, progress=False)  # which waits for the device after every update
-        return 1e6 * (time.perf_counter() - started) / (updates * batch * time_steps)
-
-    kinds = [(core, precision) for core in config["cores"] for precision in config["precisions"]]
-    rounds = [
-        {(*kind, batch): microseconds(*kind, batch) for kind in kinds for batch in config["batches"]}
-        for _ in range(config["repeats"] + 1)
-    ][1:]  # the first warms up
-    return {"batches": config["batches"]} | {
-        "-".join(kind): [statistics.median(one[*kind, batch] for one in rounds) for batch in config["batches"]]
-        for kind in kinds
-    }
-
-
-_STORIES = next(one for one in GATED if one.name == "gated-stories")
-
-
-def _time(profile: str) -> dict:
-    """Return the configuration of `cells-time`: the language models' cells of `gated-stories`, without the variants."""
-    models = _STORIES.configs[profile]["models"]
+    works = {}
+    for label, config in configs.items():
+        kind = cells.CELLS[config["core"]]
+        theirs = kind.torch_layer(config["input_size"], config["hidden_size"], batch_first=True).to(device)
+        works[label, "ours"] = partial(forward_and_backward, partial(cells.unroll, kind.from_torch(theirs)))
+        works[label, "torch"] = partial(forward_and_backward, theirs)
+    taken = medians(works, shared)
     return {
-        "batch": 32,
-        "length": 64,
-        "repeats": 60,
-        "cells": {
-            label: {"core": told["core"], "hidden_size": told["hidden_size"]}
-            for label, told in models.items()
-            if label in ("rnn", "gru", "lstm") or "-as-" in label
-        },
+        label: {
+            "hidden_size": config["hidden_size"],
+            "parameters": core_parameters(config["core"], config["hidden_size"]),
+            **{side: 1e6 * taken[label, side] / config["length"] for side in ("ours", "torch")},
+        }
+        for label, config in configs.items()
     }
 
 
-_BATCHING = {
-    "cores": ["lstm", "torch-lstm"],
-    "precisions": ["float32", "bf16"],
-    "batches": [1, 4, 16, 64, 256],
-    "symbols": 64,
-    "seq_len": 64,
-    "hidden_size": 256,
-    "least": 4096,  # symbols that are read for one measurement
-    "repeats": 5,
+CELLS = {
+    "hidden_size": Metric("units", "h"),
+    "parameters": PARAMETERS._replace(about="those of the cell"),
+    "ours": Metric("microseconds", "the time of a step of the whole batch, with the book's cell"),
+    "torch": Metric("microseconds", "the same with PyTorch's"),
 }
+
+
+def recipe_for(config: Configuration, batch: int) -> Recipe:
+    """Return the recipe of a training with so many streams, of as many updates as read the ``least`` symbols."""
+    recipe = recipe_of(config)
+    return replace(recipe, batch=batch, updates=max(1, config["least"] // (batch * recipe.seq_len)))
+
+
+def measure_batching(configs: Configurations, seed: int, folder: Path) -> dict[str, dict]:
+    """Time the training of a language model with more and more streams side by side, whole updates of it."""
+    shared, *_ = configs.values()
+    torch.manual_seed(seed)
+    models = {label: model_of(config, shared["symbols"]).to(settings.device()) for label, config in configs.items()}
+    tokens = torch.randint(shared["symbols"], (max(shared["batches"]) * shared["recipe"]["seq_len"] + 1,))
+    recipes = {(label, batch): recipe_for(configs[label], batch) for label in configs for batch in shared["batches"]}
+    works = {  # a training waits for the device after every update
+        key: partial(train, models[key[0]], tokens, recipe, progress=False) for key, recipe in recipes.items()
+    }
+    taken = medians(works, shared)
+    microseconds = {
+        key: 1e6 * taken[key] / (recipe.updates * recipe.batch * recipe.seq_len) for key, recipe in recipes.items()
+    }
+    return {label: {"microseconds": [microseconds[label, batch] for batch in shared["batches"]]} for label in configs}
+
+
+BATCHING = {"microseconds": Metric("microseconds", "the time of a symbol", ("batch",))}
+
+
+def batching_axes(config: Configuration) -> dict:
+    """Return the coordinates of the axis of `BATCHING`, in streams."""
+    return {"batch": config["batches"]}
+
+
+def _loop(hidden_size: int) -> dict[str, Configuration]:
+    """Return the contenders of `rnn-loop-time`."""
+    shared = {
+        "cell": cell("rnn"),
+        "hidden_size": hidden_size,
+        "batch": 1,
+        "lengths": [2**power for power in range(4, 12)],
+        "warm_up": 3,
+        "rounds": 40,
+    }
+    return {"loop": {"loop": True} | shared, "no-loop": {"loop": False} | shared}
+
+
+def _cells(hidden_size: int) -> dict[str, Configuration]:
+    """Return the contenders of `cells-time`: the cells that `gated-stories` compares."""
+    shared = {"input_size": EMBEDDING, "batch": 32, "length": 64, "warm_up": 6, "rounds": 54}
+    return {
+        label: {"core": core, "hidden_size": units} | shared for label, (core, units) in compared(hidden_size).items()
+    }
+
+
+def _batching(hidden_size: int, batches: list[int], least: int) -> dict[str, Configuration]:
+    """Return the contenders of `batching-time`: the book's LSTM and PyTorch's, each at both precisions."""
+    return {
+        f"{core} {precision}": {
+            "model": model("LanguageModel", core=core, hidden_size=hidden_size),
+            "recipe": recipe(updates=1, batch=1, seq_len=64, schedule="constant", precision=precision),
+            "symbols": 64,
+            "batches": batches,
+            "least": least,
+            "warm_up": 1,
+            "rounds": 5,
+        }
+        for core in ("lstm", "torch-lstm")
+        for precision in ("float32", "bf16")
+    }
+
 
 EXPERIMENTS = (
     Experiment(
+        "rnn-loop-time",
+        "Time for a symbol against the length of the sequence: the loop, and the same arithmetic without it",
+        LOOP,
+        {"quick": _loop(128), "full": _loop(1024)},
+        measure_loop,
+        loop_axes,
+        together=True,
+    ),
+    Experiment(
         "cells-time",
         "Time of a step, forward and backward: RNN, GRU and LSTM of equal size and of equally many weights",
-        {profile: _time(profile) for profile in settings.PROFILES},
-        measure_time,
+        CELLS,
+        {"quick": _cells(128), "full": _cells(512)},
+        measure_cells,
+        together=True,
     ),
     Experiment(
         "batching-time",
         "Time of a training update for each symbol: LSTM language model, 1 to 256 streams, float32 and bf16",
+        BATCHING,
         {
-            "quick": _BATCHING,
-            "full": _BATCHING | {"batches": [1, 16, 64, 256, 1024], "hidden_size": 1024, "least": 65_536},
+            "quick": _batching(256, [1, 4, 16, 64, 256], least=4096),
+            "full": _batching(1024, [1, 16, 64, 256, 1024], least=65_536),
         },
         measure_batching,
-        seeded=False,
+        batching_axes,
+        seeds=1,
+        together=True,
     ),
 )

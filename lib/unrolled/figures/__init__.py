@@ -1,7 +1,8 @@
-"""What a chapter draws: everything is given to it, and it computes nothing.
+"""What a chapter draws; everything is given to it, and it computes nothing.
 
-`plots` has the charts and their style, `diagrams` the drawings of networks on a `canvas`, `excerpts` pictures of text,
-`tables` tables, and `explore` sliders that move without a kernel; `labels` places the words of a chart.
+`plots` has the charts, in the `style` of the book, and `labels` places their words. `diagrams` has the drawings of
+networks, on a `canvas`, with the `gated` cells in a file of their own. `excerpts` draws texts, `tables` sets tables,
+and `explore` makes sliders that move without a kernel.
 """
 
 from unrolled.figures.tables import table

@@ -1,4 +1,4 @@
-"""Draw texts: samples under their headings, and what a network does at each character that it reads."""
+"""Draw texts: samples under their headings, and the gates of a network over the characters that it reads."""
 
 from __future__ import annotations
 
@@ -10,33 +10,44 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
-from unrolled.figures.plots import GREY, STYLE
+from unrolled.figures.style import GREY, STYLE
 
 AS_PLACED = PlaceHolderLayoutEngine(False, False)  # layout="none" would be lost when the figure is drawn a second time
-COLUMNS = 30  # the most characters of a line
-LETTERS = 17  # in points: 8 where a figure of 7 inches is shrunk to a phone's width
-STRIP, LINE, SCALE = 0.25, 0.44, 0.5  # heights in inches: of a gate's strip, of a line's characters, of the scale
+COLUMNS = 30  # characters in a line of `gates`, at the most
+LETTERS = 17  # size of its letters, in points: 8 if a figure of 7 inches is shrunk to a phone's width
+STRIP, LINE, SCALE = 0.25, 0.44, 0.5  # heights in inches: a gate's strip, a line of characters, the scale
+LINES = 3  # of each text on a `page`, of 80 characters each
 
 
 def gates(text: str, values: Mapping[str, np.ndarray]) -> Figure:
-    """Draw a text in lines of 30 characters, over each a strip for every gate: white where shut, dark where open.
+    """Draw a text in lines of 30 characters, with a strip for every gate above each: white is shut, dark is open.
 
-    All figures of one text and as many gates have one size and one scale, so they can be an explorer's frames.
+    Figures of the same text and the same number of gates have one size and one scale, so they can be the frames of an
+    explorer.
 
     Args:
         text: the text that is read; its lines are broken between words.
-        values: for each gate, under a letter or two, its value at each character, (characters,), from 0 to 1.
+        values: for each gate, named by a letter or two, its value at each character, (characters,), from 0 to 1.
 
     Raises:
-        ValueError: there is no text or no gate, a gate has not one value for each character, or a value does not
-            lie between 0 and 1.
+        ValueError: there is no text or no gate, the number of a gate's values is not that of the characters, or a
+            value is not between 0 and 1.
+
+    Example:
+        >>> fig = gates("the fox", {"f": [0.9, 0.9, 0.8, 0.1, 0.7, 0.8, 0.9]})
+        >>> strip = fig.axes[0].images[0]
+        >>> strip.get_array().shape, strip.get_clim()
+        ((1, 7), (0.0, 1.0))
+        >>> plt.close(fig)
     """
     if not text or not values:
         raise ValueError("values is empty: give at least one gate" if text else "text is empty: give what is read")
-    rows = {name: np.asarray(given, dtype=float) for name, given in values.items()}
+    rows = {name: np.asarray(row, dtype=float) for name, row in values.items()}
     for name, row in rows.items():
         if row.shape != (len(text),):
-            raise ValueError(f"{name!r} has shape {row.shape}; right is ({len(text)},), one value for each character")
+            raise ValueError(
+                f"{name!r} has shape {row.shape}; ({len(text)},) is expected, one value for each character"
+            )
         wrong = row[~((row >= 0) & (row <= 1))]
         if len(wrong):
             raise ValueError(f"{name!r} has the value {wrong[0]:g}; a gate lies between 0 and 1")
@@ -48,16 +59,16 @@ def gates(text: str, values: Mapping[str, np.ndarray]) -> Figure:
     ax = fig.add_axes((0.06, 0, 0.93, 1))  # across in characters, downwards in inches
     letters = {"family": "DejaVu Sans Mono", "fontsize": LETTERS, "ha": "center", "va": "center", "parse_math": False}
     ticks, start = {}, 0
-    for top, written in zip(SCALE + block * np.arange(len(lines)), lines, strict=True):
-        end = start + len(written)
+    for top, line in zip(SCALE + block * np.arange(len(lines)), lines, strict=True):
+        end = start + len(line)
         for place, (name, row) in enumerate(rows.items()):
             middle, half = top + STRIP * (place + 0.5), 0.42 * STRIP
-            extent = (0, len(written), middle + half, middle - half)
+            extent = (0, len(line), middle + half, middle - half)
             image = ax.imshow(row[None, start:end], cmap="Blues", vmin=0, vmax=1, extent=extent, interpolation="none")
             frame = {"fill": False, "edgecolor": GREY, "linewidth": 0.5, "clip_on": False}
-            ax.add_patch(plt.Rectangle((0, middle - half), len(written), 2 * half, **frame))
+            ax.add_patch(plt.Rectangle((0, middle - half), len(line), 2 * half, **frame))
             ticks[middle] = name
-        for column, letter in enumerate(written):
+        for column, letter in enumerate(line):
             sign = {" ": "␣", "\n": "↵"}.get(letter, letter)
             colour = "black" if sign == letter else GREY
             ax.text(column + 0.5, top + block - 0.6 * LINE, sign, color=colour, **letters)
@@ -74,25 +85,30 @@ def gates(text: str, values: Mapping[str, np.ndarray]) -> Figure:
     return fig
 
 
-def page(blocks: Mapping[str, str], lines: int = 3) -> Figure:
-    """Set short texts under their headings, for the frames of an explorer: as many lines each, the rest cut off.
+def page(blocks: Mapping[str, str]) -> Figure:
+    """Set short texts under their headings, three lines each and the rest cut off, for the frames of an explorer.
 
     Args:
         blocks: headings and texts.
-        lines: how many lines of 80 characters each text gets.
 
     Raises:
         ValueError: there are no blocks.
+
+    Example:
+        >>> fig = page({"cold": "the the the", "hot": "xq, zumble!"})
+        >>> [text.get_text() for text in fig.texts]
+        ['cold', 'the the the', 'hot', 'xq, zumble!']
+        >>> plt.close(fig)
     """
     if not blocks:
         raise ValueError("blocks is empty: give at least one heading with its text")
-    fig = plt.figure(figsize=(7.0, 0.28 * len(blocks) * (lines + 2)), layout=AS_PLACED)
-    step, place = 1 / (len(blocks) * (lines + 2)), 1.0
+    fig = plt.figure(figsize=(7.0, 0.28 * len(blocks) * (LINES + 2)), layout=AS_PLACED)
+    step, place = 1 / (len(blocks) * (LINES + 2)), 1.0
     for heading, text in blocks.items():
         fig.text(0.01, place - step, heading, weight="bold", va="center", fontsize=STYLE["axes.labelsize"])
-        rows = textwrap.wrap(text.replace("\n", " ↵ "), 80)[:lines]
+        rows = textwrap.wrap(text.replace("\n", " ↵ "), 80)[:LINES]
         for number, row in enumerate(rows, start=2):
             mono = {"family": "DejaVu Sans Mono", "fontsize": 10}
             fig.text(0.01, place - number * step, row, va="center", parse_math=False, **mono)
-        place -= (lines + 2) * step
+        place -= (LINES + 2) * step
     return fig

@@ -1,7 +1,7 @@
-"""Let a reader move a slider over frames that were drawn beforehand, with a kernel and without one.
+"""Let a reader move a slider over frames that were drawn beforehand, with a kernel or without.
 
-In a published page no Python runs. There the browser itself links the slider to the stack of pictures. Where
-ipywidgets is older than 8 and has no `Stack`, as in Colab, a kernel is alive, and a callback changes the picture.
+In a published page no Python runs: there the browser itself links the slider to the stack of pictures. ipywidgets
+before version 8, as in Colab, has no `Stack`; but there a kernel runs, and a callback changes the picture.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 DPI = 144  # dots per inch of a frame: one and a half for each of the page's 96
-COLOURS = 96  # of a frame's palette: enough for lines with smooth edges, a quarter of the bytes
-PNG = b"\x89PNG\r\n\x1a\n"
+COLOURS = 96  # in a frame's palette: enough for lines with smooth edges, in a quarter of the bytes
 
-# The slider that ipywidgets draws has no name that a screen reader could speak, and its pictures have no text.
-# Neither can be set from Python. So a picture of one transparent dot brings the script that sets both.
+# The slider that ipywidgets draws has no name for a screen reader to speak, and its pictures have no alternative text.
+# Python can set neither. So an image of one transparent dot brings the script that sets both.
 NAMING = """
 const name = {label}, dot = this;
 (function find() {{
@@ -30,55 +29,63 @@ const name = {label}, dot = this;
   const readout = box && box.querySelector(".widget-readout");
   if (!handle || !readout) return void setTimeout(find, 100);
   handle.setAttribute("aria-label", name);
-  const tell = () => {{
+  const describe = () => {{
     const value = readout.textContent;
     if (handle.getAttribute("aria-valuetext") !== value) handle.setAttribute("aria-valuetext", value);
     box.querySelectorAll("img.widget-image").forEach((img) => {{ img.alt = name + ": " + value; }});
   }};
-  new MutationObserver(tell).observe(box, {{
+  new MutationObserver(describe).observe(box, {{
     subtree: true, childList: true, characterData: true, attributeFilter: ["aria-valuetext"],
   }});
-  tell();
+  describe();
 }})();
 """
 DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
 
-def slider(frames: Mapping[object, Figure | bytes], label: str) -> widgets.VBox:
+def slider(frames: Mapping[object, Figure], label: str) -> widgets.VBox:
     """Show a slider over frames; make this the last expression of its cell.
 
-    Figures are drawn once and closed, so that ``plt.show()`` does not show them again.
+    Each figure is drawn once and closed, so that ``plt.show()`` does not show it again.
 
     Args:
-        frames: for each value of the slider, in its order, a figure or the bytes of a PNG or SVG picture, all of
-            one kind and size.
-        label: what the slider changes; the name that screen readers speak.
+        frames: a figure for each value of the slider, in the slider's order; all of one size.
+        label: what the slider changes; screen readers speak it.
 
     Returns:
         The slider above its pictures.
 
     Raises:
-        TypeError: a frame is neither a figure nor bytes.
-        ValueError: there are fewer than two frames, the label is empty, the bytes are no picture, or the frames
-            differ in kind or size.
+        TypeError: a frame is no figure.
+        ValueError: there are fewer than two frames, they differ in size, or the label is empty.
+
+    Example:
+        >>> frames = {}
+        >>> for width in (1, 2, 3):
+        ...     frames[width], ax = plt.subplots(figsize=(2, 1))
+        ...     _ = ax.plot([0, 1], [0, 1], linewidth=width)
+        >>> box = slider(frames, label="line width")
+        >>> [name for name, _ in box.children[0].options]
+        ['1', '2', '3']
     """
     if not label.strip():
         raise ValueError("label is empty: say what the slider changes")
     if len(frames) < 2:
         raise ValueError(f"a slider needs at least two frames, and there are {len(frames)}")
-    drawn = {value: _picture(value, frame) for value, frame in frames.items()}
-    kinds = {value: _kind(value, picture) for value, picture in drawn.items()}
-    first, *others = kinds
+    sizes = {value: _size(value, frame) for value, frame in frames.items()}
+    first, *others = sizes
     for value in others:
-        if kinds[value] != kinds[first]:
-            raise ValueError(f"the frame for {value!r} is {kinds[value]}, the one for {first!r} {kinds[first]}")
-    form = "png" if kinds[first].startswith("PNG") else "svg+xml"
+        if sizes[value] != sizes[first]:
+            raise ValueError(
+                f"the frame for {value!r} is {sizes[value]} and the one for {first!r} is {sizes[first]}; "
+                "draw all frames in one size"
+            )
     pictures = [
-        widgets.Image(value=picture, format=form, layout={"max_width": "100%", "width": "672px"})
-        for picture in drawn.values()
+        widgets.Image(value=_png(frame), format="png", layout={"max_width": "100%", "width": "672px"})
+        for frame in frames.values()
     ]
     choice = widgets.SelectionSlider(
-        options=[(str(value), number) for number, value in enumerate(drawn)],
+        options=[(str(value), number) for number, value in enumerate(frames)],
         description=label,
         style={"description_width": "initial"},
         layout={"width": "100%", "max_width": "672px"},
@@ -97,24 +104,19 @@ def slider(frames: Mapping[object, Figure | bytes], label: str) -> widgets.VBox:
     return box
 
 
-def _picture(value: object, frame: Figure | bytes) -> bytes:
-    """Return a frame's bytes; draw and close it first where it is a figure."""
-    if isinstance(frame, bytes):
-        return frame
+def _size(value: object, frame: Figure) -> str:
+    """Return the size of a frame in words; raise TypeError if it is no figure."""
     if not isinstance(frame, Figure):
-        raise TypeError(f"the frame for {value!r} is a {type(frame).__name__}; give a Figure, or bytes of PNG or SVG")
+        raise TypeError(f"the frame for {value!r} is a {type(frame).__name__}; give a Figure")
+    width, height = frame.get_size_inches()
+    return f"{width:g} × {height:g} inches"
+
+
+def _png(figure: Figure) -> bytes:
+    """Draw a figure as a small PNG, and close it."""
     raw, small = io.BytesIO(), io.BytesIO()
-    frame.savefig(raw, format="png", dpi=DPI, facecolor="white", bbox_inches=None)
-    plt.close(frame)
+    figure.savefig(raw, format="png", dpi=DPI, facecolor="white", bbox_inches=None)
+    plt.close(figure)
     flat = Image.open(raw).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     flat.save(small, format="png", optimize=True)
     return small.getvalue()
-
-
-def _kind(value: object, picture: bytes) -> str:
-    """Return what a picture is, with its size in pixels where it has one."""
-    if picture.startswith(PNG):
-        return "PNG of {} × {} pixels".format(*Image.open(io.BytesIO(picture)).size)
-    if b"<svg" in picture[:2000]:
-        return "SVG"
-    raise ValueError(f"the bytes of the frame for {value!r} are neither PNG nor SVG")

@@ -1,4 +1,4 @@
-"""Where the words of a chart go: names beside lines, ticks at round values, ink that can be read on white."""
+"""Place the words of a chart: names beside lines, ticks at round values, and colours that are legible on white."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import numpy as np
 from matplotlib import colors, ticker
 from matplotlib.axes import Axes
 
-LEADING = 1.25  # the distance of two lines of text, in font sizes
-FEW = 12  # up to as many points are marked one by one
+LEADING = 1.25  # the distance between two lines of text, in font sizes
+FEW = 12  # up to this many points are marked one by one
 
 
 def ink(colour: str) -> tuple[float, float, float]:
-    """Return a colour darkened until text in it can be read on white (contrast 4.5 to 1, WCAG 2)."""
+    """Return a colour, (red, green, blue) from 0 to 1, darkened until text in it is legible on white.
+
+    Legible means a contrast of at least 4.5 to 1 (WCAG 2).
+
+    Example:
+        >>> [round(float(part), 2) for part in ink("yellow")]
+        [0.46, 0.46, 0.0]
+    """
     rgb = np.array(colors.to_rgb(colour))
     while True:
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
@@ -21,7 +28,14 @@ def ink(colour: str) -> tuple[float, float, float]:
 
 
 def scale(ax: Axes, x: np.ndarray, xlog: bool, ylog: bool) -> None:
-    """Set the axes' scales, with plain numbers at round values, or at the very x where these are few."""
+    """Set the scales of the axes, with plain numbers at round values, or at the values of x if these are few.
+
+    Args:
+        ax: the axes.
+        x: the values of x, (points,).
+        xlog: whether the x axis is logarithmic.
+        ylog: whether the y axis is logarithmic.
+    """
     ax.set(xscale="log" if xlog else "linear", yscale="log" if ylog else "linear")
     for axis, log in ((ax.xaxis, xlog), (ax.yaxis, ylog)):
         if log:
@@ -34,9 +48,17 @@ def scale(ax: Axes, x: np.ndarray, xlog: bool, ylog: bool) -> None:
 
 
 def apart(wanted: np.ndarray, gap: float) -> np.ndarray:
-    """Return the places nearest to those wanted, in ascending order, a gap apart and between 0 and 1.
+    """Return the places nearest to those wanted that are at least a gap apart and between 0 and 1.
 
-    Labels that collide are pooled and centred on the mean of where they wanted to be (isotonic regression).
+    Labels that collide are pooled and centred on the mean of the places that they wanted (isotonic regression).
+
+    Args:
+        wanted: places in ascending order, (labels,).
+        gap: the smallest distance between two of them; all labels must fit.
+
+    Example:
+        >>> apart(np.array([0.2, 0.5, 0.5]), gap=0.1).round(2).tolist()
+        [0.2, 0.45, 0.55]
     """
     pools: list[list[float]] = []
     for value in wanted - gap * np.arange(len(wanted)):
@@ -48,10 +70,16 @@ def apart(wanted: np.ndarray, gap: float) -> np.ndarray:
 
 
 def name_at_right(ax: Axes, names: list[tuple], size: float) -> bool:
-    """Write (value, label, colour) beside the right end of the axes, none over another; False where they do not fit."""
+    """Write labels beside the right end of the axes, none over another; return False, writing none, if they do not fit.
+
+    Args:
+        ax: the axes.
+        names: for each label (value on the y axis, label, colour).
+        size: the size of the letters, in points.
+    """
     if not names:
         return True
-    ax.figure.draw_without_rendering()  # now the limits and the layout are known
+    ax.figure.draw_without_rendering()  # from here on the limits and the layout are known
     gap = LEADING * size * ax.figure.dpi / 72 / ax.bbox.height
     if len(names) * gap > 1.0 + gap:
         return False

@@ -1,103 +1,34 @@
-"""Give every figure of the book one style, and keep each as an SVG of the same bytes for the same data.
+"""Draw the book's charts: curves, panels, heatmaps, rows of dots, scatter plots.
 
-The functions draw what they are given and compute nothing but the mean and the range over seeds. Colour is never
-the only cue: lines differ by dashes and markers too, and are named at their ends where the names fit.
+The functions draw what they are given and compute nothing but the mean and the range over seeds. Colour is never the
+only cue: lines differ by dashes and markers too, and are named at their ends if the names fit there.
 """
 
 from __future__ import annotations
 
-import io
-import os
-import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 
-import matplotlib
 import numpy as np
-from cycler import cycler
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unrolled.figures.labels import FEW, ink, name_at_right, scale
+from unrolled.figures.style import GREY, MARKERS, PALETTE, STYLE, save, style
 
-PALETTE = tuple(matplotlib.style.library["petroff10"]["axes.prop_cycle"].by_key()["color"])
-DASHES = ("-", "--", "-.", ":", (0, (6, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)), (0, (4, 1, 1, 1)), "-")
-MARKERS = tuple("os^DvP<>X*")
-GREY = "#555555"
-
-STYLE = {
-    "axes.prop_cycle": cycler(color=PALETTE) + cycler(linestyle=DASHES),
-    "axes.grid": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.xmargin": 0.015,
-    "axes.labelsize": 12,
-    "axes.titlesize": 12,
-    "figure.figsize": (7.0, 3.6),
-    "figure.dpi": 96,
-    "figure.constrained_layout.use": True,
-    "font.size": 12,
-    "grid.color": "#e2e2e2",
-    "legend.fontsize": 11,
-    "lines.linewidth": 2.0,
-    "savefig.facecolor": "white",
-    "svg.hashsalt": "unrolled",
-    "xtick.labelsize": 11,
-    "ytick.labelsize": 11,
-}
-
-
-def style() -> None:
-    """Put the book's figure style in force; in a notebook, show figures at twice the screen's resolution."""
-    matplotlib.rcParams.update(STYLE)
-    try:
-        from IPython import get_ipython
-        from matplotlib_inline.backend_inline import set_matplotlib_formats
-    except ImportError:  # plain Python
-        return
-    if getattr(get_ipython(), "kernel", None) is not None:
-        set_matplotlib_formats("retina")
-
-
-def save(fig: Figure, name: str) -> Path | None:
-    """Write a figure as ``name.svg`` into the folder that ``UNROLLED_FIGURES`` names, if it names one.
-
-    The same data on the same machine gives the same bytes: fixed identifiers, no date.
-
-    Args:
-        fig: the figure; it stays open, for ``plt.show()``.
-        name: lower-case letters and digits, words joined by single hyphens.
-
-    Returns:
-        The file's path, or None where ``UNROLLED_FIGURES`` is unset or empty.
-
-    Raises:
-        ValueError: the name is not of that form.
-        OSError: the file cannot be written.
-    """
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise ValueError(f"{name!r} names no figure: use a-z and 0-9, words joined by hyphens, as in 'rnn-unrolled'")
-    folder = os.environ.get("UNROLLED_FIGURES")
-    if not folder:
-        return None
-    drawn = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": STYLE["svg.hashsalt"]}):
-        fig.savefig(drawn, format="svg", facecolor="white", metadata={"Date": None, "Creator": None})
-    path = Path(folder) / f"{name}.svg"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(drawn.getvalue())
-    except OSError as error:
-        raise OSError(
-            f"cannot write {path}: {error.strerror}; set UNROLLED_FIGURES to a folder that can be written, or unset it"
-        ) from error
-    return path
+__all__ = ["curves", "dots", "heatmap", "panels", "save", "scatter", "style"]
 
 
 def _lines(ax: Axes, series: Mapping[str, tuple]) -> tuple[list[tuple], list[float]]:
-    """Draw a line for each series, the mean of its seeds within their range; return the lines' names and ends.
+    """Draw a line for each series, the mean of its seeds within their range.
+
+    Args:
+        ax: the axes to draw on.
+        series: as `curves` takes them.
+
+    Returns:
+        For each line with a finite value, (y, label, colour of the label) and x, both of its last finite value.
 
     Raises:
         ValueError: there is no series, or the shapes of an x and a y do not agree.
@@ -143,12 +74,19 @@ def curves(
         ylabel: what y is, with its unit.
         floor: the label and the value of a line that no curve can cross, in the unit of y.
         baselines: labels and values of lines to compare with, in the unit of y.
-        xlog: whether x is on a logarithmic axis.
-        ylog: whether y is.
-        ylim: the ends of the y axis; an explorer's frames need the same ones.
+        xlog: whether the x axis is logarithmic.
+        ylog: whether the y axis is logarithmic.
+        ylim: the limits of the y axis; all frames of an explorer need the same ones.
 
     Raises:
         ValueError: there is no series, or the shapes of an x and a y do not agree.
+
+    Example:
+        >>> losses = {"RNN": ([100, 200, 300], [[2.0, 1.5, 1.2], [2.2, 1.7, 1.4]])}  # two seeds
+        >>> fig = curves(losses, xlabel="updates", ylabel="nats", floor=("entropy", 0.9))
+        >>> fig.axes[0].lines[0].get_ydata().round(2).tolist(), len(fig.axes[0].lines)
+        ([2.1, 1.6, 1.3], 2)
+        >>> plt.close(fig)
     """
     fig, ax = plt.subplots()
     names, ends = _lines(ax, series)
@@ -176,18 +114,25 @@ def panels(
     ylog: bool = False,
     ylim: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw the same kinds of lines under several conditions: a panel for each, side by side, with one y axis for all.
+    """Draw the same kinds of lines under several conditions, in panels side by side that share a y axis.
 
     Args:
-        groups: for each panel, by its title, the series as `curves` takes them, with the same labels in each.
+        groups: for each panel, by its title, the series as `curves` takes them; every panel has the same labels.
         xlabel: what x is, with its unit.
         ylabel: what y is, with its unit.
-        xlog: whether x is on a logarithmic axis.
-        ylog: whether y is.
-        ylim: the ends of the y axis.
+        xlog: whether the x axes are logarithmic.
+        ylog: whether the y axis is logarithmic.
+        ylim: the limits of the y axis.
 
     Raises:
-        ValueError: there is no panel, the labels differ, or a panel's series are wrong.
+        ValueError: there is no panel, the labels differ, or what `curves` raises for a panel's series.
+
+    Example:
+        >>> groups = {"before": {"RNN": ([1, 2], [0.5, 0.1])}, "after": {"RNN": ([1, 2], [0.6, 0.4])}}
+        >>> fig = panels(groups, xlabel="lag", ylabel="norm")
+        >>> [ax.get_title() for ax in fig.axes]
+        ['before', 'after']
+        >>> plt.close(fig)
     """
     labels = [list(series) for series in groups.values()]
     if not labels or any(other != labels[0] for other in labels):
@@ -211,32 +156,39 @@ def heatmap(
     ylabel: str,
     label: str,
 ) -> Figure:
-    """Draw a matrix as colours, white at zero, blue below and red above; no colour where there is no number.
+    """Draw a matrix as colours: white at zero, blue below, red above, and none where the value is NaN.
 
     Args:
         matrix: the values, (rows, columns).
-        rows: a name for each row; numbers from 0 unless given.
-        columns: a name for each column, such as the characters of a text; numbers from 0 unless given.
+        rows: a name for each row; None numbers them from 0.
+        columns: a name for each column, such as the characters of a text; None numbers them from 0.
         xlabel: what the columns are.
         ylabel: what the rows are.
         label: what the colour is, with its unit.
 
     Raises:
-        ValueError: the matrix is empty or no matrix, or there are not as many names as rows or columns.
+        ValueError: the matrix is empty or does not have two axes, or the number of names is not that of the rows or
+            columns.
+
+    Example:
+        >>> fig = heatmap(np.array([[0.5, -2.0, 0.0]]), columns="fox", xlabel="character", ylabel="unit", label="h")
+        >>> fig.axes[0].images[0].get_clim()
+        (-2.0, 2.0)
+        >>> plt.close(fig)
     """
     matrix = np.asarray(matrix, dtype=float)
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"matrix has shape {matrix.shape}; it must be (rows, columns), neither of them 0")
-    for what, given, count in (("rows", rows, matrix.shape[0]), ("columns", columns, matrix.shape[1])):
-        if given is not None and len(given) != count:
-            raise ValueError(f"{len(given)} names for {what}, but the matrix has {count}")
+    for axis, names, count in (("rows", rows, matrix.shape[0]), ("columns", columns, matrix.shape[1])):
+        if names is not None and len(names) != count:
+            raise ValueError(f"there are {len(names)} names for {axis}, but the matrix has {count}")
     height, width = matrix.shape
     # A letter of 11 points is 0.6 · 11 / 72 = 0.092 inches wide.
     size = (max(7.0, 1.7 + 0.115 * width * (columns is not None)), min(6.0, max(2.4, 1.1 + 0.16 * height)))
     fig, ax = plt.subplots(figsize=size)
     limit = np.nanmax(np.abs(matrix)) or 1.0
     least, most = np.nanmin(matrix), np.nanmax(matrix)
-    if least < 0 and most <= 0:  # one sign: one half of the colours is enough
+    if least < 0 and most <= 0:  # of one sign: half of the colours is enough
         colours = {"cmap": "Blues_r", "vmin": -limit, "vmax": 0.0}
     elif least >= 0 and most > 0:
         colours = {"cmap": "Reds", "vmin": 0.0, "vmax": limit}
@@ -263,25 +215,31 @@ def dots(
     baselines: Mapping[str, float] | None = None,
     xlog: bool = False,
 ) -> Figure:
-    """Draw one row a result: a dot at the mean of its seeds, a bar over their range, the mean in figures.
+    """Draw one row for each result: a dot at the mean of its seeds, a line over their range, the mean in figures.
 
-    Dots, unlike bars, need no zero, so a perplexity can be read where it lies. Floor and baselines are rows too.
+    Unlike bars, dots need no zero, so differences between perplexities can be seen. Floor and baselines are rows too.
 
     Args:
-        values: for each row a number or the numbers of all seeds, (seeds,); or, for groups of rows, such a
-            mapping for each group, with the same labels in each.
+        values: for each row a number, or the numbers of all seeds, (seeds,); or, for each group of rows, a mapping of
+            that kind, with the same labels in each group.
         xlabel: what is measured, with its unit.
         floor: the label and the value below which nothing can lie.
         baselines: labels and values to compare with.
-        xlog: whether x is on a logarithmic axis.
+        xlog: whether the x axis is logarithmic.
 
     Raises:
         ValueError: there are no values.
+
+    Example:
+        >>> fig = dots({"RNN": [3.0, 4.0], "LSTM": 2.0}, xlabel="perplexity", floor=("entropy", 1.5))
+        >>> [text.get_text() for text in fig.axes[0].texts]
+        ['3.5', '2', '1.5']
+        >>> plt.close(fig)
     """
     if not values:
         raise ValueError("values is empty: give at least one label with its number")
     fixed = [(label, value) for label, value in (baselines or {}).items()] + ([floor] if floor else [])
-    grouped = {row: given if isinstance(given, Mapping) else {None: given} for row, given in values.items()}
+    grouped = {row: group if isinstance(group, Mapping) else {None: group} for row, group in values.items()}
     kinds = list(dict.fromkeys(kind for group in grouped.values() for kind in group))
     count = len(grouped) + len(fixed)
     fig, ax = plt.subplots(figsize=(7.0, 1.0 + 0.42 * len(fixed) + 0.3 * len(grouped) * max(len(kinds), 1.4)))
@@ -318,17 +276,24 @@ def dots(
 def scatter(
     points: Mapping[str, tuple[float, float]], *, named: Sequence[str], xlabel: str, ylabel: str, log: bool = False
 ) -> Figure:
-    """Draw one dot for each thing, and write the names of some beside theirs.
+    """Draw one dot for each item, and write the names of some of them beside theirs.
 
     Args:
-        points: for each thing its (x, y).
-        named: the things whose names are written.
+        points: for each item its (x, y).
+        named: the items whose names are written.
         xlabel: what x is, with its unit.
         ylabel: what y is, with its unit.
         log: whether both axes are logarithmic.
 
     Raises:
-        ValueError: there are no points, or a name without one.
+        ValueError: there are no points, or a named item has none.
+
+    Example:
+        >>> points = {"the": (9000, 800), "upon": (900, 2), "fox": (30, 12)}
+        >>> fig = scatter(points, named=["upon"], xlabel="count", ylabel="words before", log=True)
+        >>> [text.get_text() for text in fig.axes[0].texts]
+        ['upon']
+        >>> plt.close(fig)
     """
     missing = [name for name in named if name not in points]
     if not points or missing:
@@ -336,18 +301,18 @@ def scatter(
     fig, ax = plt.subplots(figsize=(7.0, 4.2))
     x, y = np.array(list(points.values()), dtype=float).T
     ax.plot(x, y, ".", color=PALETTE[0], alpha=0.35, markersize=6)
-    colour, written = ink(PALETTE[1]), []
+    colour, names = ink(PALETTE[1]), []
     for name in named:
         ax.plot(*points[name], MARKERS[1], color=colour, markersize=5)
         place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        written.append(ax.annotate(name, points[name], color=colour, fontsize=STYLE["legend.fontsize"], **place))
+        names.append(ax.annotate(name, points[name], color=colour, fontsize=STYLE["legend.fontsize"], **place))
     if log:
         scale(ax, np.zeros(0), xlog=True, ylog=True)
     ax.margins(x=0.08)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     fig.draw_without_rendering()
-    for pair in combinations(written, 2):
-        lower, upper = sorted(pair, key=lambda one: one.xy[1])
+    for pair in combinations(names, 2):
+        lower, upper = sorted(pair, key=lambda name: name.xy[1])
         if lower.get_window_extent().overlaps(upper.get_window_extent()):
             lower.xyann, upper.xyann = (6, -5), (6, 5)
     return fig

@@ -1,16 +1,21 @@
-"""What a trained model is asked (chapters 4, 5 and 7).
+"""Measurements of trained models (chapters 4, 5 and 7).
 
-`evaluation` scores a text, `recall` asks what was remembered, `breakdown` finds where the loss sits; `gradients` and
-`jacobians` follow the derivative back through time, `neurons` and `influence` look at single units and symbols.
+`evaluation` scores a text, `recall` tests what was remembered, and `breakdown` finds where the loss comes from.
+`gradients` and `jacobians` follow the derivative back through time; `neurons` and `influence` look at single units and
+symbols.
 """
 
+from unrolled.measure import breakdown, gradients, neurons
 from unrolled.measure.evaluation import Score, evaluate, token_nats
 from unrolled.measure.influence import symbol_influence
 from unrolled.measure.recall import recall_by_lag
 
 __all__ = [
     "Score",
+    "breakdown",
     "evaluate",
+    "gradients",
+    "neurons",
     "recall_by_lag",
     "symbol_influence",
     "token_nats",

@@ -1,4 +1,4 @@
-"""Where in the stories the loss of a model sits: at which place of a story, and on which words of the grammar."""
+"""Find where the loss of a model on stories comes from: which positions in a story, and which words of the grammar."""
 
 from __future__ import annotations
 
@@ -16,9 +16,16 @@ class Share(NamedTuple):
     """What one class of words cost.
 
     Attributes:
-        nats: of all its characters together.
-        words: how often it comes, 0 for the frame.
-        characters: how many characters that is.
+        nats: the cost of all its characters together.
+        words: the number of its words; 0 for the frame.
+        characters: the number of its characters.
+
+    Example:
+        >>> from unrolled.text import stories
+        >>> corpus = stories.corpus(5_000)
+        >>> names = by_class(np.ones(len(corpus.text)), corpus)["name"]  # a nat for every character
+        >>> names.nats == names.characters > names.words > 0
+        True
     """
 
     nats: float
@@ -27,55 +34,85 @@ class Share(NamedTuple):
 
 
 def _check(nats: np.ndarray, corpus: StoryCorpus) -> None:
+    """Raise ValueError unless there is one number for each character."""
     if nats.shape != (len(corpus.text),):
         raise ValueError(
-            f"nats have shape {nats.shape}; the text has {len(corpus.text)} characters, and each needs its own: "
+            f"nats have shape {nats.shape}; one for each of the text's {len(corpus.text)} characters is expected: "
             "score it with a start"
         )
 
 
 def by_story(nats: np.ndarray, corpus: StoryCorpus) -> np.ndarray:
-    """Return what every story cost, its line break included, (stories,).
+    """Return what every story cost, its line break included.
 
     Args:
-        nats: what each character of the text cost, (characters,): what `evaluation.token_nats` returns with a start.
+        nats: what each character of the text cost, (characters,), as `token_nats` returns it with a start.
         corpus: the stories.
+
+    Returns:
+        The nats of each story, (stories,).
 
     Raises:
         ValueError: there is not one number for each character.
+
+    Example:
+        >>> from unrolled.text import stories
+        >>> corpus = stories.corpus(5_000)
+        >>> costs = by_story(np.ones(len(corpus.text)), corpus)
+        >>> bool(costs[0] == len(corpus.stories[0].text) + 1)
+        True
     """
     _check(nats, corpus)
     return np.add.reduceat(nats, corpus.starts)
 
 
 def by_position(nats: np.ndarray, corpus: StoryCorpus, edges: Sequence[int]) -> np.ndarray:
-    """Return the mean cost of a character by its position in its story, nats, (bins,); NaN where there is none.
+    """Return the mean cost of a character by its position in its story.
 
     Args:
         nats, corpus: as for `by_story`.
-        edges: limits of the bins, (bins + 1,); the first character of a story has the position 0.
+        edges: limits of the bins, (bins + 1,); the first character of a story has position 0.
+
+    Returns:
+        Nats per character, (bins,); NaN for an empty bin.
 
     Raises:
         ValueError: there is not one number for each character.
+
+    Example:
+        >>> from unrolled.text import stories
+        >>> corpus = stories.corpus(5_000)
+        >>> by_position(np.ones(len(corpus.text)), corpus, edges=[0, 10, 100]).tolist()
+        [1.0, 1.0]
     """
     _check(nats, corpus)
     position = np.concatenate([np.arange(len(story.text) + 1) for story in corpus.stories])
     bins = [(position >= low) & (position < high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
-    return np.array([nats[here].mean() if here.any() else np.nan for here in bins])
+    return np.array([nats[in_bin].mean() if in_bin.any() else np.nan for in_bin in bins])
 
 
 def by_class(nats: np.ndarray, corpus: StoryCorpus) -> dict[str, Share]:
     """Return what the words of each class cost.
 
-    The classes are the kinds of `stories.Recall`, as "name", "pronoun" or "place": words that can only be known by
-    remembering. The first mention of what is later recalled is of the class "new name" and so on. All the rest is the
-    "frame": the words of the templates, and values that never come again.
+    The classes are the kinds of `stories.Recall`, such as "name", "pronoun" or "place": words that can only be known by
+    remembering. The first mention of something that is recalled later belongs to the class "new name", "new place" and
+    so on. All the rest is the "frame": the words of the templates, and values that are never mentioned again.
 
     Args:
         nats, corpus: as for `by_story`.
 
+    Returns:
+        A `Share` for each class, by name, the frame last.
+
     Raises:
         ValueError: there is not one number for each character.
+
+    Example:
+        >>> from unrolled.text import stories
+        >>> corpus = stories.corpus(5_000)
+        >>> shares = by_class(np.ones(len(corpus.text)), corpus)
+        >>> sum(share.characters for share in shares.values()) == len(corpus.text)
+        True
     """
     _check(nats, corpus)
     total = np.concatenate([[0.0], nats.cumsum()])
@@ -91,15 +128,15 @@ def by_class(nats: np.ndarray, corpus: StoryCorpus) -> dict[str, Share]:
 
 
 def _mentions(story: Story) -> Iterator[tuple[str, int, int]]:
-    """Yield the class of each word that is recalled, or is the first mention of one, with its place in the story.
+    """Yield the class, beginning and end of each recalled word, and of the first mention of each recalled value.
 
-    A value that is written out again tells by its lag where it was written before; at its first return, that is where
-    it was drawn.
+    The lag of a value that is written out again leads to where it was written before; for its first recall, that is its
+    first mention.
     """
     known = set()
-    for one in story.recalls:
-        yield one.kind, one.position, one.position + len(one.value)
-        if one.kind != "pronoun" and one.variable not in known:
-            known.add(one.variable)
-            end = one.position - one.lag
-            yield f"new {one.kind}", end - len(one.value), end
+    for recall in story.recalls:
+        yield recall.kind, recall.position, recall.position + len(recall.value)
+        if recall.kind != "pronoun" and recall.variable not in known:
+            known.add(recall.variable)
+            end = recall.position - recall.lag
+            yield f"new {recall.kind}", end - len(recall.value), end

@@ -1,9 +1,9 @@
-"""Score a language model: one protocol, named.
+"""Score a language model on a text, always by the same protocol.
 
-*Streaming, total over total.* Every symbol of the text is predicted once, from everything before it in its
-stream; the nats are added up over all of them and divided by their number, once, at the end. A mean of
-perplexities over batches is never taken. To use the machine well, the text is read as a few parallel streams:
-each but the first begins without a past, which costs a few symbols' worth of context in the whole text.
+*Streaming, total over total.* Every symbol of the text is predicted once, from everything before it in its stream; the
+nats are summed over all symbols and divided by their number once, at the end. Perplexities of batches are never
+averaged. For speed the text is read as a few parallel streams. Each but the first begins without a past, which costs
+context for a few symbols of the whole text.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import torch
 
 
 class Model(Protocol):
-    """What can be scored: anything that prices the symbols of rows of text and says in what state it ends."""
+    """What can be scored: anything that prices the symbols in rows of text and returns its last state."""
 
     def costs(self, inputs: torch.Tensor, targets: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
-        """Return −ln p(target | inputs up to its place), (batch, time), and the last state."""
+        """Return −ln p(target | inputs up to its position), (batch, time), and the last state."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,12 @@ class Score:
 
     Attributes:
         nats: the sum of −ln p over the symbols.
-        symbols: how many symbols were predicted.
+        symbols: the number of predicted symbols.
+
+    Example:
+        >>> score = Score(nats=30.0, symbols=20)
+        >>> score.nats_per_symbol, round(score.perplexity, 2), round(score.bits_per_symbol, 2)
+        (1.5, 4.48, 2.16)
     """
 
     nats: float
@@ -37,7 +42,7 @@ class Score:
 
     @property
     def nats_per_symbol(self) -> float:
-        """The cross-entropy (:eq:`eq-perplexity`)."""
+        """The cross-entropy in nats (:eq:`eq-perplexity`)."""
         return self.nats / self.symbols
 
     @property
@@ -51,16 +56,20 @@ class Score:
         return self.nats_per_symbol / math.log(2)
 
     def per(self, units: int) -> Score:
-        """Return the same cost, shared among other units of the same text (:eq:`eq-units`).
+        """Return the same cost in other units of the same text (:eq:`eq-units`).
 
-        A model of characters paid for all of a text's characters, so it paid for the text's words:
+        A character model that paid for all characters of a text has paid for its words as well:
         ``score.per(len(words)).perplexity`` is its perplexity per word.
 
         Args:
-            units: how many of them the scored text has.
+            units: the number of these units in the scored text.
 
         Raises:
-            ValueError: there is not even one.
+            ValueError: the number is below 1.
+
+        Example:
+            >>> round(Score(nats=30.0, symbols=20).per(5).perplexity, 1)  # 20 characters, 5 words
+            403.4
         """
         if units < 1:
             raise ValueError(f"units is {units}; the text must have at least one")
@@ -76,23 +85,28 @@ def token_nats(
     streams: int = 32,
     instead: torch.Tensor | None = None,
 ) -> np.ndarray:
-    """Return what each symbol cost the model: −ln p(symbol | its past), in order.
+    """Return what each symbol of a text cost the model: −ln p(symbol | its past), in order.
 
     Args:
-        model: an n-gram, a window network, a recurrent network: whatever has `Model`'s method.
+        model: an n-gram model, a window network, a recurrent network: anything with the method of `Model`.
         tokens: symbol numbers, (length,).
-        start: the symbol that stands before the text. Without it the first symbol has no past at all and is
-            not scored.
-        window: forget all that was read after every so many symbols (how a model does that never carried a
-            state); None carries it throughout.
-        streams: parallel streams, where the state is carried.
-        instead: other symbols to score, (length,): what would each have cost after the same past?
+        start: the symbol that precedes the text. Without it the first symbol has no past and is not scored.
+        window: the number of symbols after which the state is reset, as if it had never been carried; None carries it
+            throughout.
+        streams: the number of parallel streams; used only without a window.
+        instead: other symbols to score after the same past, (length,).
 
     Returns:
-        Nats, float64, (length,) with a `start`, else (length − 1,).
+        Nats, float64, (length,) with a `start`, otherwise (length − 1,).
 
     Raises:
         ValueError: nothing to score, a window or a number of streams below 1, or an `instead` of another length.
+
+    Example:
+        >>> from unrolled.ngram import Counts, KneserNey
+        >>> model = KneserNey(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2), discount=0.5)
+        >>> token_nats(model, torch.tensor([0, 1, 2])).round(2).tolist()
+        [0.21, 0.98]
     """
     if instead is None:
         instead = tokens
@@ -109,18 +123,33 @@ def token_nats(
     length = min(window, scored) if window else math.ceil(scored / streams)
     rows = math.ceil(scored / length)
     padding = tokens.new_zeros(rows * length - scored)  # only fills the last row; its cost is cut off below
-    inputs = torch.cat([tokens[:-1], padding]).view(rows, length)
+    inputs = torch.cat([tokens[:-1], padding]).view(rows, length)  # (rows · length,) → (rows, length)
     targets = torch.cat([instead[1:], padding]).view(rows, length)
     nats = torch.empty(rows, length, dtype=torch.float64)
-    for some in range(0, rows, 256):
-        state, here = None, slice(some, some + 256)
-        for at in range(0, length, 128):
-            columns = slice(at, at + 128)
-            nats[here, columns], state = model.costs(inputs[here, columns], targets[here, columns], state)
+    for first_row in range(0, rows, 256):
+        state, batch = None, slice(first_row, first_row + 256)
+        for first_step in range(0, length, 128):
+            steps = slice(first_step, first_step + 128)
+            nats[batch, steps], state = model.costs(inputs[batch, steps], targets[batch, steps], state)
     return nats.flatten()[:scored].numpy()
 
 
-def evaluate(model: Model, tokens: torch.Tensor, **how) -> Score:
-    """Return the model's score on a text by the protocol above; the keywords are `token_nats`'s."""
-    nats = token_nats(model, tokens, **how)
+def evaluate(model: Model, tokens: torch.Tensor, **options) -> Score:
+    """Return the model's score on a text.
+
+    Args:
+        model, tokens: as in `token_nats`.
+        options: the keyword arguments of `token_nats`.
+
+    Raises:
+        ValueError: what `token_nats` raises.
+
+    Example:
+        >>> from unrolled.ngram import AddK, Counts
+        >>> unigrams = AddK(Counts([0, 1, 2], vocab_size=3, order=1))
+        >>> score = evaluate(unigrams, torch.tensor([2, 1, 0, 2, 2]), start=0)
+        >>> round(score.perplexity, 6), score.symbols
+        (3.0, 5)
+    """
+    nats = token_nats(model, tokens, **options)
     return Score(float(nats.sum()), len(nats))

@@ -1,4 +1,4 @@
-"""See what each prediction of a language model depends on, by changing one symbol at a time."""
+"""Find what each prediction of a language model depends on, by changing one symbol at a time."""
 
 from __future__ import annotations
 
@@ -10,27 +10,35 @@ from unrolled.decoding.sampling import Model
 
 @torch.no_grad()
 def symbol_influence(model: Model, tokens: torch.Tensor) -> torch.Tensor:
-    """Return by how much each prediction changes when one symbol does, nats, float64, (time, time).
+    """Return how much each prediction changes when one symbol is replaced.
 
         influence[t, s] = max_v |ln p_t(v) − ln p̃_t(v)|
 
-    Here p_t is the prediction after symbol t of the text, and p̃_t the same where symbol s is another one. A language
-    model may not look ahead, so there is nothing above the diagonal but rounding: about 1e-6 in float32. Below it, one
-    sees how far back the model looks. The model is in evaluation mode for the duration.
+    Here p_t is the prediction after symbol t of the text, and p̃_t the same prediction with symbol s replaced. A
+    language model must not look ahead, so the entries above the diagonal are rounding errors, about 1e-6 in float32.
+    Those below it show how far back the model looks. The model is in evaluation mode for the duration.
 
     Args:
         model: any language model, or a function that maps tokens, (batch, time), to logits and a state.
-        tokens: symbol numbers, (time,). Symbol v is changed into v + 1, the last one into 0.
+        tokens: symbol numbers, (time,). Symbol v is replaced by v + 1, and the last symbol of the vocabulary by 0.
+
+    Returns:
+        The influence in nats, float64, (time, time).
 
     Raises:
-        ValueError: tokens without one axis, or none at all.
+        ValueError: the tokens have more than one axis, or there are none.
+
+    Example:
+        >>> table = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()  # a bigram model looks at one symbol
+        >>> symbol_influence(lambda tokens: (table[tokens], None), torch.tensor([0, 1])).round(decimals=2).tolist()
+        [[1.61, 0.0], [0.0, 1.61]]
     """
     if tokens.ndim != 1 or not len(tokens):
         raise ValueError(f"tokens have shape {tuple(tokens.shape)}; one axis is expected: (time,), not empty")
     with evaluating(model):
         vocab_size = model(tokens[None, :1])[0].shape[-1]
-        changed = tokens.repeat(len(tokens), 1)  # (time, time): row s has another symbol at s
+        changed = tokens.repeat(len(tokens), 1)  # (time, time): in row s, symbol s is replaced
         changed.diagonal().add_(1).remainder_(vocab_size)
-        logits, _ = model(torch.cat([tokens[None], changed]))  # (1 + time, time, vocab): side by side, rounded alike
+        logits, _ = model(torch.cat([tokens[None], changed]))  # (1 + time, time, vocab): one batch, so rounded alike
     log_p = torch.log_softmax(logits.double().cpu(), dim=-1)
     return (log_p[1:] - log_p[0]).abs().amax(dim=-1).T

@@ -1,4 +1,4 @@
-"""The Jacobian of every step of a cell, its whole state by the whole state before, from the cell's equations."""
+"""The Jacobian of every step of a cell, from its equations: the whole state with respect to the one before."""
 
 from __future__ import annotations
 
@@ -18,12 +18,21 @@ SLOPES = {  # φ′(a) of each nonlinearity, as a function of φ(a)
 
 
 def slopes(states: torch.Tensor, nonlinearity: str = "tanh") -> torch.Tensor:
-    """Return φ′(a_t), measured from h_t = φ(a_t): 1 − h_t ⊙ h_t for tanh; the shape is that of the states.
+    """Return φ′(a_t), computed from h_t = φ(a_t): 1 − h_t ⊙ h_t for tanh.
 
-    A gate is a sigmoid of what goes into it: its slope is ``slopes(gate, "sigmoid")``.
+    Args:
+        states: h_t, of any shape. For the slope of a gate, its values, with the nonlinearity ``"sigmoid"``.
+        nonlinearity: the name of φ, one of `SLOPES`.
+
+    Returns:
+        The slopes, of the shape of the states.
 
     Raises:
         ValueError: an unknown nonlinearity.
+
+    Example:
+        >>> slopes(torch.tensor([0.0, 0.5, 1.0])).tolist()
+        [1.0, 0.75, 0.0]
     """
     if nonlinearity not in SLOPES:
         raise ValueError(f"nonlinearity is {nonlinearity!r}; it can be one of {', '.join(SLOPES)}")
@@ -34,11 +43,11 @@ def slopes(states: torch.Tensor, nonlinearity: str = "tanh") -> torch.Tensor:
 def state_jacobians(cell: Cell, inputs: torch.Tensor, state: State | None = None) -> torch.Tensor:
     """Return the Jacobian of every step, from the cell's equations.
 
-    Of a vanilla cell (Pascanu et al. 2013):
+    For a vanilla cell (Pascanu et al. 2013):
 
         J_t = ∂h_t/∂h_{t−1} = diag(φ′(a_t)) W_hh
 
-    Of an LSTM, that of the whole state (h_t, c_t) by the whole state (h_{t−1}, c_{t−1}) (:eq:`eq-lstm-jacobian`):
+    For an LSTM, the whole state (h_t, c_t) with respect to (h_{t−1}, c_{t−1}) (:eq:`eq-lstm-jacobian`):
 
         ∂c_t/∂h_{t−1} = diag(c_{t−1} ⊙ f ⊙ (1 − f)) W_f,h + diag(c̃ ⊙ i ⊙ (1 − i)) W_i,h + diag(i ⊙ (1 − c̃ ⊙ c̃)) W_c,h
         ∂c_t/∂c_{t−1} = diag(f)
@@ -47,7 +56,7 @@ def state_jacobians(cell: Cell, inputs: torch.Tensor, state: State | None = None
 
     In the LSTM of 1997 f is 1, and the term with W_f,h is missing.
 
-    Of a GRU, with k = z ⊙ (1 − h̃ ⊙ h̃) (:eq:`eq-gru-jacobian`):
+    For a GRU, with k = z ⊙ (1 − h̃ ⊙ h̃) (:eq:`eq-gru-jacobian`):
 
         J_t = diag(1 − z) + diag((h̃ − h_{t−1}) ⊙ z ⊙ (1 − z)) W_z,h + C_t
         reset before the product:  C_t = diag(k) W_hh (diag(r) + diag(h_{t−1} ⊙ r ⊙ (1 − r)) W_r,h)
@@ -56,32 +65,36 @@ def state_jacobians(cell: Cell, inputs: torch.Tensor, state: State | None = None
     Args:
         cell: the recurrent cell.
         inputs: (batch, time, input_size).
-        state: the state before the first step; the cell's own initial state where None.
+        state: the state before the first step; the cell's own initial state if None.
 
     Returns:
-        J_1 … J_T, (batch, time, size, size), where size is the length of the whole state: 2 hidden_size for an LSTM,
-        first h, then c; hidden_size for the others. A row for each element of the state after the step, a column for
-        each of the state before, all of which count as given.
+        J_1 … J_T, (batch, time, size, size), where size is that of the whole state: 2 hidden_size for an LSTM, first h,
+        then c; hidden_size for the others. Rows belong to the state after the step, columns to the state before it.
 
     Raises:
         ValueError: a cell of another kind, or what `cells.unroll` raises.
+
+    Example:
+        >>> cell = LSTMCell(3, 4)
+        >>> tuple(state_jacobians(cell, torch.zeros(2, 5, 3)).shape)
+        (2, 5, 8, 8)
     """
     return torch.stack(list(step_jacobians(cell, inputs, state)), dim=1)
 
 
 @torch.no_grad()
 def step_jacobians(cell: Cell, inputs: torch.Tensor, state: State | None = None) -> Iterator[torch.Tensor]:
-    """Yield what `state_jacobians` returns one step at a time, (batch, size, size), where all would not fit in memory.
+    """Yield the Jacobians of `state_jacobians` step by step, for when all of them would not fit in memory.
 
-    Takes and raises what `state_jacobians` does.
+    Arguments and errors are those of `state_jacobians`; each Jacobian is (batch, size, size).
     """
     values = trace(cell, inputs, state)
     first = cell.initial_state(inputs) if state is None else state
     before = dict(zip(cell.state_names, first if isinstance(first, tuple) else (first,), strict=True))
     for t in range(inputs.shape[1]):
-        here = {name: value[:, t] for name, value in values.items()}
-        yield _step_jacobian(cell, here, before)
-        before = here
+        current = {name: value[:, t] for name, value in values.items()}
+        yield _step_jacobian(cell, current, before)
+        before = current
 
 
 @singledispatch
@@ -103,7 +116,7 @@ def _of_lstm(
 ) -> torch.Tensor:
     i, candidate, o, squashed = values["i"], values["candidate"], values["o"], values["c"].tanh()
     f = values.get("f", torch.ones_like(i))
-    by = {  # ∂c_t by what goes into each nonlinearity, and ∂h_t by what goes into o
+    by = {  # ∂c_t with respect to each pre-activation, and ∂h_t with respect to that of o
         "f": before["c"] * slopes(f, "sigmoid"),
         "i": candidate * slopes(i, "sigmoid"),
         "candidate": i * slopes(candidate),
@@ -130,5 +143,5 @@ def _of_gru(cell: GRUCell, values: dict[str, torch.Tensor], before: dict[str, to
 
 
 def _rows(scale: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-    """Return diag(scale) times the matrix: its rows are scaled, (batch, h) and (…, h, h) to (batch, h, h)."""
+    """Return diag(scale) times the matrix, whose rows it scales: (batch, h) and (…, h, h) → (batch, h, h)."""
     return scale[..., None] * matrix

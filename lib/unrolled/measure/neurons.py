@@ -1,4 +1,4 @@
-"""Look for single units that stand for something with a name, without being fooled by how many units there are."""
+"""Find single units that stand for something, without being misled by the large number of units."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-SHIFTS = 20  # searches by chance
-LEAST = 1000  # characters that a meaning is shifted by
+SHIFTS = 20  # searches with a shifted meaning
+MIN_SHIFT = 1000  # the shortest shift, in characters
 
 
-class Found(NamedTuple):
-    """The unit that stands for a meaning best.
+class Match(NamedTuple):
+    """The unit that matches a meaning best.
 
     Attributes:
         unit: its number.
-        correlation: with the meaning, on the half of the text on which it was not chosen; negative where its sign there
-            is another one.
-        sign: 1 where the unit rises with the meaning, −1 where it falls.
-        chance: the largest correlation that the same search finds where there is nothing to find.
+        correlation: with the meaning, on the half of the text on which the unit was not chosen; negative if its sign
+            differs between the halves.
+        sign: 1 if the unit rises with the meaning, −1 if it falls.
+        chance: the largest correlation that the same search finds by chance.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> meaning = rng.normal(size=5000)
+        >>> units = rng.normal(size=(5000, 8))
+        >>> units[:, 3] -= 2 * meaning
+        >>> match = search(units, meaning, rng)
+        >>> match.unit, match.sign, match.correlation > 5 * match.chance
+        (3, -1, True)
     """
 
     unit: int
@@ -29,7 +38,14 @@ class Found(NamedTuple):
 
 
 def since(text: str, marks: str) -> np.ndarray:
-    """Return at each character how many were read after the last of these marks, (characters,); 0 at a mark."""
+    """Return the distance of each character from the last of these marks, in characters, (characters,).
+
+    At a mark it is 0. Before the first mark it is counted from just before the text.
+
+    Example:
+        >>> since("ab, c", marks=", ").tolist()
+        [1.0, 2.0, 0.0, 0.0, 1.0]
+    """
     counts = [0]
     for letter in text:
         counts.append(0 if letter in marks else counts[-1] + 1)
@@ -37,15 +53,22 @@ def since(text: str, marks: str) -> np.ndarray:
 
 
 def meanings(text: str) -> dict[str, np.ndarray]:
-    """Return what a unit might stand for in an English text, under its name, at each character: (characters,) each.
+    """Return things that a unit might stand for in an English text, by name.
 
-    The places in the word, in the sentence and in the story are counted in characters, a story being a line. A
-    quotation is open, 1, from one straight quotation mark to the next. "She, not he" is 1 where the last of the two
-    pronouns was "she".
+    The places in the word, in the sentence and in the story are counted in characters; a story is a line. "Inside a
+    quotation" is 1 from one straight quotation mark to the next, otherwise 0. "She, not he" is 1 where the last of the
+    two pronouns was "she".
+
+    Returns:
+        The value of each meaning at each character, (characters,) each.
+
+    Example:
+        >>> meanings('"Hi," he said.')["inside a quotation"].tolist()
+        [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     she = np.zeros(len(text))
-    for found in re.finditer(r"\b[Ss]?[Hh]e\b", text):
-        she[found.end() :] = found.group().lower() == "she"
+    for pronoun in re.finditer(r"\b[Ss]?[Hh]e\b", text):
+        she[pronoun.end() :] = pronoun.group().lower() == "she"
     return {
         "place in the word": since(text, ' \n.,!?"'),
         "place in the sentence": since(text, ".!?\n"),
@@ -56,14 +79,22 @@ def meanings(text: str) -> dict[str, np.ndarray]:
 
 
 def correlations(units: np.ndarray, meaning: np.ndarray) -> np.ndarray:
-    """Return the correlation of every unit with a meaning, (units,); 0 for what never changes.
+    """Return the correlation of every unit with a meaning.
 
     Args:
         units: their values, (characters, units).
         meaning: (characters,).
 
+    Returns:
+        The correlations, (units,); 0 if the unit or the meaning is constant.
+
     Raises:
-        ValueError: there is not one value of the meaning for each character.
+        ValueError: the shapes do not agree.
+
+    Example:
+        >>> rising = np.arange(4.0)
+        >>> correlations(np.stack([rising, -rising, np.ones(4)], axis=1), rising).round(6).tolist()
+        [1.0, -1.0, 0.0]
     """
     if units.ndim != 2 or meaning.shape != units.shape[:1]:
         raise ValueError(
@@ -75,11 +106,11 @@ def correlations(units: np.ndarray, meaning: np.ndarray) -> np.ndarray:
     return np.divide(units.T @ meaning, scale, out=np.zeros_like(scale), where=scale > 0)
 
 
-def search(units: np.ndarray, meaning: np.ndarray, rng: np.random.Generator) -> Found:
-    """Return the unit that stands for a meaning best: chosen on one half of a text, judged on the other.
+def search(units: np.ndarray, meaning: np.ndarray, rng: np.random.Generator) -> Match:
+    """Return the unit that matches a meaning best, chosen on one half of a text and judged on the other.
 
-    With many units, one of them correlates with anything. How much is told by the same search for the same meaning,
-    shifted against the text by a random number of characters, so that the two have nothing to do with each other.
+    Among many units, some unit correlates with anything. The same search, with the meaning shifted against the text by
+    a random number of characters so that the two are unrelated, shows how strong such a correlation is.
 
     Args:
         units: their values, (characters, units).
@@ -90,12 +121,12 @@ def search(units: np.ndarray, meaning: np.ndarray, rng: np.random.Generator) -> 
         ValueError: the text is too short to be shifted, or the shapes do not agree.
     """
     half = len(units) // 2
-    if half <= 2 * LEAST:
-        raise ValueError(f"there are {len(units)} characters; a search with shifts needs more than {4 * LEAST}")
+    if half <= 2 * MIN_SHIFT:
+        raise ValueError(f"there are {len(units)} characters; a search with shifts needs more than {4 * MIN_SHIFT}")
     chosen = correlations(units[:half], meaning[:half])
     best = int(np.abs(chosen).argmax())
     judged = correlations(units[half:, [best]], meaning[half:]).item()
-    shifted = (np.roll(meaning[:half], shift) for shift in rng.integers(LEAST, half - LEAST, SHIFTS))
-    chance = max(np.abs(correlations(units[:half], other)).max() for other in shifted)
+    shifted = (np.roll(meaning[:half], shift) for shift in rng.integers(MIN_SHIFT, half - MIN_SHIFT, SHIFTS))
+    chance = max(np.abs(correlations(units[:half], unrelated)).max() for unrelated in shifted)
     sign = int(np.sign(chosen[best]))
-    return Found(best, sign * judged, sign, float(chance))
+    return Match(best, sign * judged, sign, float(chance))

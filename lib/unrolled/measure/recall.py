@@ -1,4 +1,4 @@
-"""Tasks that ask a model what it remembers."""
+"""Measure what a model remembers of a story, by the distance to its last mention."""
 
 from __future__ import annotations
 
@@ -21,45 +21,54 @@ def recall_by_lag(
     corpus: StoryCorpus,
     kind: str,
     edges: Sequence[int],
-    seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Offer the model two words where a story names something again, and count how often it prefers the right one.
+    """Offer the model two words where a story mentions something again, and count how often it prefers the right one.
 
-    Somebody called Ada was introduced; now comes her name. Does the model find its first letter more probable than
-    the first letter of a name from another story? A reader without memory is right half of the time.
+    Somebody called Ada was introduced; now her name comes again. Does the model give its first letter a higher
+    probability than the first letter of a name from another story? A reader without memory is right half of the time.
+    The wrong words are drawn at random, the same ones in every call.
 
     Args:
-        model: the model, with its state carried.
+        model: the model; its state is carried through the text.
         vocabulary: the symbols that it was trained on.
         corpus: stories that it has not seen.
         kind: what is recalled: ``"name"``, ``"pronoun"`` (she or he), or another `stories.Recall.kind`.
         edges: limits of the bins of lag, in characters since the last mention, (bins + 1,).
-        seed: decides the wrong words.
 
     Returns:
-        The share of right answers in each bin (a tie counts half; NaN where nothing is recalled at such a lag),
-        and the number of questions in it, both (bins,).
+        The share of right answers in each bin (a tie counts half; NaN if the bin is empty), and the number of questions
+        in it, both (bins,).
 
     Raises:
         ValueError: the corpus never recalls that kind.
+
+    Example:
+        >>> from unrolled.text import stories
+        >>> corpus = stories.corpus(10_000)
+        >>> vocabulary = Vocabulary(corpus.text)
+        >>> shares, counts = recall_by_lag(LanguageModel(len(vocabulary)), vocabulary, corpus, "name", [0, 100, 1000])
+        >>> shares.shape, bool(counts.sum() > 50)
+        ((2,), True)
     """
-    asked = [one for one in corpus.recalls if one.kind == kind and (kind != "pronoun" or one.value in OTHER_PRONOUN)]
-    if not asked:
-        kinds = ", ".join(sorted({one.kind for one in corpus.recalls}))
+    recalls = [recall for recall in corpus.recalls if recall.kind == kind]
+    if kind == "pronoun":
+        recalls = [recall for recall in recalls if recall.value in OTHER_PRONOUN]
+    if not recalls:
+        kinds = ", ".join(sorted({recall.kind for recall in corpus.recalls}))
         raise ValueError(f"kind is {kind!r}, which this corpus never recalls; it recalls {kinds}")
-    rng = random.Random(seed)
+    rng = random.Random(0)
     tokens = vocabulary.encode(corpus.text)
     wrong = tokens.clone()
-    for one in asked:
-        others = [OTHER_PRONOUN[one.value]] if kind == "pronoun" else [other.value for other in asked]
-        letters = [other[0] for other in others if other[0] != one.value[0]]
-        wrong[one.position] = vocabulary[rng.choice(letters)]
-    places = np.array([one.position for one in asked])
+    for recall in recalls:
+        others = [OTHER_PRONOUN[recall.value]] if kind == "pronoun" else [other.value for other in recalls]
+        letters = [other[0] for other in others if other[0] != recall.value[0]]
+        wrong[recall.position] = vocabulary[rng.choice(letters)]
+    positions = np.array([recall.position for recall in recalls])
     start = vocabulary["\n"]
-    right_nats = token_nats(model, tokens, start=start)[places]
-    wrong_nats = token_nats(model, tokens, start=start, instead=wrong)[places]
+    right_nats = token_nats(model, tokens, start=start)[positions]
+    wrong_nats = token_nats(model, tokens, start=start, instead=wrong)[positions]
     points = np.where(right_nats == wrong_nats, 0.5, right_nats < wrong_nats)
-    lags = np.array([one.lag for one in asked])
+    lags = np.array([recall.lag for recall in recalls])
     bins = [(lags >= low) & (lags < high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
-    shares = np.array([points[here].mean() if here.any() else np.nan for here in bins])
-    return shares, np.array([int(here.sum()) for here in bins])
+    shares = np.array([points[in_bin].mean() if in_bin.any() else np.nan for in_bin in bins])
+    return shares, np.array([int(in_bin.sum()) for in_bin in bins])

@@ -1,10 +1,11 @@
 """Language models made of cells and layers (chapters 1, 2 and 7).
 
-`recurrent`, `window` and `transformer` hold one model each, `base` what they share and `layers` what they are built
-of; `scheduled_sampling` trains on what the model itself wrote, and `files` keeps a model with its vocabulary.
+`recurrent`, `window` and `transformer` hold one model each, `base` what they share, and `layers` what the recurrent
+model is built from. `scheduled_sampling` lets a model read its own writing while it is trained, and `files` saves a
+model with its vocabulary.
 """
 
-from unrolled.models.base import NeuralModel, check_tokens
+from unrolled.models.base import NeuralModel
 from unrolled.models.files import KINDS, load_model, save_model
 from unrolled.models.layers import Dropout, DropoutStack, Layer, Stack, TorchLayers
 from unrolled.models.recurrent import CORES, LanguageModel
@@ -25,7 +26,6 @@ __all__ = [
     "Stack",
     "TorchLayers",
     "TransformerLM",
-    "check_tokens",
     "load_model",
     "save_model",
 ]

@@ -1,10 +1,11 @@
-"""Save a trained model with its vocabulary in one file, and make both again from it."""
+"""Save a trained model and its vocabulary in one file, and load both again."""
 
 from __future__ import annotations
 
-import os
 import pickle
+import zipfile
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import torch
 
@@ -14,20 +15,34 @@ from unrolled.models.scheduled_sampling import ScheduledSampling
 from unrolled.models.transformer import TransformerLM
 from unrolled.models.window import FixedWindowLM
 from unrolled.text import Vocabulary, WordVocabulary
+from unrolled.whole_files import replace_file
 
 KINDS = {kind.__name__: kind for kind in (LanguageModel, ScheduledSampling, FixedWindowLM, TransformerLM)}
 
 
 def save_model(path: Path, model: NeuralModel, vocabulary: Vocabulary | WordVocabulary) -> None:
-    """Write a model and its vocabulary to a file, which is there whole or not at all.
+    """Save a model and its vocabulary in a file, in place of what was there.
+
+    `load_model` makes the model again from its arguments and its weights, so nothing else about it may have changed.
 
     Args:
-        path: the file; what it was before is replaced.
-        model: the model. It is made again from its arguments and its weights: nothing else about it may have changed.
+        path: the file; a reader finds the old content or the new, never half of it.
+        model: the model.
         vocabulary: the symbols that it was trained on.
 
     Raises:
         OSError: the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from unrolled.models import LanguageModel, load_model, save_model
+        >>> from unrolled.text import Vocabulary
+        >>> model = LanguageModel(3, hidden_size=4)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_model(Path(folder, "small.model"), model, Vocabulary("abc"))
+        ...     loaded, vocabulary = load_model(Path(folder, "small.model"))
+        >>> torch.equal(loaded.output.weight, model.output.weight), vocabulary.symbols
+        (True, ('a', 'b', 'c'))
     """
     content = {
         "model": type(model).__name__,
@@ -36,24 +51,56 @@ def save_model(path: Path, model: NeuralModel, vocabulary: Vocabulary | WordVoca
         "vocabulary": type(vocabulary).__name__,
         "symbols": vocabulary.symbols,
     }
-    part = path.with_name(path.name + ".part")
-    torch.save(content, part)
-    os.replace(part, path)
+    with replace_file(path) as file:
+        torch.save(content, file)
+
+
+def read_archive(file: BinaryIO, device: torch.device | str) -> Any:
+    """Return what ``torch.save`` put into a file, with every byte checked, which ``torch.load`` alone does not do.
+
+    Args:
+        file: the file, opened in binary mode.
+        device: where its tensors shall be.
+
+    Raises:
+        ValueError: the file is no such archive, or something in it was altered.
+        pickle.UnpicklingError: it holds something else than numbers, texts and tensors.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            damaged = archive.testzip()
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"it is no archive of PyTorch's: {error}") from error
+    if damaged:
+        raise ValueError(f"its part {damaged} was altered")
+    file.seek(0)
+    return torch.load(file, map_location=device, weights_only=True)
 
 
 def load_model(path: Path) -> tuple[NeuralModel, Vocabulary | WordVocabulary]:
-    """Return the model that was saved in a file, on the CPU and ready to be asked, and its vocabulary.
+    """Return the model that `save_model` put into a file, on the CPU and in evaluation mode, and its vocabulary.
 
     Raises:
         ValueError: there is no such file, or it is damaged or of another version.
+
+    Example:
+        >>> import tempfile
+        >>> from unrolled.models import FixedWindowLM, load_model, save_model
+        >>> from unrolled.text import Vocabulary
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_model(Path(folder, "small.model"), FixedWindowLM(3, window=2), Vocabulary("abc"))
+        ...     model, vocabulary = load_model(Path(folder, "small.model"))
+        >>> type(model).__name__, model.window, model.training, vocabulary.decode([1, 0])
+        ('FixedWindowLM', 2, False, 'ba')
     """
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-        by_place, by_name = content["arguments"]
-        model = KINDS[content["model"]](*by_place, **by_name)
+        with path.open("rb") as file:
+            content = read_archive(file, "cpu")
+        positional, keywords = content["arguments"]
+        model = KINDS[content["model"]](*positional, **keywords)
         model.load_state_dict(content["weights"])
         symbols = content["symbols"]
-        words = content["vocabulary"] == WordVocabulary.__name__
+        has_words = content["vocabulary"] == WordVocabulary.__name__
     except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
         raise ValueError(f"{path} holds no model that can be read ({error}); train it again") from error
-    return model.eval(), WordVocabulary.of(symbols) if words else Vocabulary("".join(symbols))
+    return model.eval(), WordVocabulary.of(symbols) if has_words else Vocabulary("".join(symbols))

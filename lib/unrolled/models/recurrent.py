@@ -1,4 +1,4 @@
-"""The recurrent language model: embedding, recurrent core, logits."""
+"""The recurrent language model: embedding, recurrent core, output layer."""
 
 from __future__ import annotations
 
@@ -18,22 +18,31 @@ CORES = (*cells.CELLS, "torch-rnn", "torch-lstm", "torch-gru")
 def make_core(
     core: str, input_size: int, hidden_size: int, num_layers: int, cell_options: Mapping[str, Any], dropout: Dropout
 ) -> Layer | Stack | TorchLayers | DropoutStack:
-    """Return a recurrent core, with dropout between its layers; the other arguments are those of `LanguageModel`."""
-    kind = cells.CELLS[core.removeprefix("torch-")]
-    sizes = [input_size] + [hidden_size] * (num_layers - 1)  # of what each layer reads
-    between = dropout.rate if num_layers > 1 else 0.0
+    """Return a recurrent core with dropout between its layers.
 
-    def theirs(size: int, **options) -> TorchLayers:
-        return TorchLayers(kind.torch_layer(size, hidden_size, batch_first=True, **options, **cell_options))
+    Args:
+        core: one of `CORES`.
+        input_size: d, the length of an input vector.
+        hidden_size: h, the length of every layer's state.
+        num_layers: the number of layers.
+        cell_options: keywords for every cell.
+        dropout: what every layer but the first reads through.
+    """
+    kind = cells.CELLS[core.removeprefix("torch-")]
+    input_sizes = [input_size] + [hidden_size] * (num_layers - 1)  # of each layer
+    rate = dropout.rate if num_layers > 1 else 0.0
+
+    def torch_layers(input_size: int, **options) -> TorchLayers:
+        return TorchLayers(kind.torch_layer(input_size, hidden_size, batch_first=True, **options, **cell_options))
 
     if core.startswith("torch-"):
-        if between and dropout.variational:  # PyTorch has only the other kind
-            return DropoutStack(map(theirs, sizes), dropout)
-        return theirs(input_size, num_layers=num_layers, dropout=between)
-    ours = [kind(size, hidden_size, **cell_options) for size in sizes]
-    if between:
-        return DropoutStack(map(Layer, ours), dropout)
-    return Layer(ours[0]) if num_layers == 1 else Stack(ours)
+        if rate and dropout.variational:  # PyTorch has only the other kind
+            return DropoutStack(map(torch_layers, input_sizes), dropout)
+        return torch_layers(input_size, num_layers=num_layers, dropout=rate)
+    stacked = [kind(size, hidden_size, **cell_options) for size in input_sizes]
+    if rate:
+        return DropoutStack(map(Layer, stacked), dropout)
+    return Layer(stacked[0]) if num_layers == 1 else Stack(stacked)
 
 
 class LanguageModel(NeuralModel):
@@ -43,10 +52,10 @@ class LanguageModel(NeuralModel):
         h_t = core(x_t, h_{t−1})               (:eq:`eq-rnn`, or a gated cell's equations)
         logits_t = W_hy dropout(h_t) + b_y     (:eq:`eq-output`)
 
-    Dropout is where Zaremba et al. 2014 put it: on the embedding, between the layers and before the output, and on no
-    recurrent connection. The variational kind has the same places. Gal & Ghahramani 2016 also drop whole symbols, and
-    h_{t−1} on its way into the gates. Neither is done here: PyTorch's layers offer no such place, and a GRU that is
-    given a dropped h_{t−1} loses what it should only carry on.
+    Dropout acts where Zaremba et al. 2014 apply it: on the embedding, between the layers and before the output, never
+    on a recurrent connection. The variational kind acts in the same places. Gal & Ghahramani 2016 also drop whole
+    symbols, and h_{t−1} on its way into the gates. Neither is done here: PyTorch's layers give no access to h_{t−1}
+    inside a step, and a GRU would lose for good what it should only carry on.
 
     Args:
         vocab_size: V, the number of symbols.
@@ -54,20 +63,32 @@ class LanguageModel(NeuralModel):
         hidden_size: h, the length of the state.
         core: ``"rnn"``, ``"lstm"``, ``"lstm-1997"`` or ``"gru"`` for the book's own cells; ``"torch-rnn"``,
             ``"torch-lstm"`` or ``"torch-gru"`` for PyTorch's.
-        num_layers: how many layers of them.
-        cell_options: keywords for every cell, as ``{"forget_bias": 2.0}``.
+        num_layers: the number of recurrent layers.
+        cell_options: keywords for every cell, such as ``{"forget_bias": 2.0}``.
         learn_initial_state: train h_0, and the c_0 of an LSTM, with the weights instead of leaving them at zero.
-        dropout: the share of the numbers that `Dropout` sets to zero while training, in each of its places.
-        variational: keep the same numbers at zero in all steps of a row; each call draws anew, so for each window.
-        tied: W_hy is E (Press & Wolf 2017), which is one matrix of V × d weights less. It begins as an output matrix
-            does, so that the first predictions are nearly uniform.
+        dropout: the share of the numbers that `Dropout` sets to zero in training, in each of its places.
+        variational: drop the same numbers at every step of a row; each call, and so each window, draws anew.
+        tied: use one matrix as both E and W_hy (Press & Wolf 2017), which saves V · d weights. It is initialised as
+            the output matrix, so that the first predictions are nearly uniform.
 
     Attributes:
         h_0: the hidden state before the first symbol, (hidden_size,), or (num_layers, hidden_size) with several layers.
-        c_0: the cell state before it, the same shape, where the core is an LSTM.
+        c_0: the cell state before the first symbol, of the same shape; only where the core is an LSTM.
 
     Raises:
-        ValueError: an unknown core, less than one layer, a dropout below 0 or from 1 on, or sizes that cannot be tied.
+        ValueError: the core is unknown, there is no layer, the dropout is negative, or 1 or more, or the sizes cannot
+            be tied.
+
+    Example:
+        >>> model = LanguageModel(65, hidden_size=16, core="lstm", num_layers=2)
+        >>> tokens = torch.randint(65, (4, 10))  # (batch, time)
+        >>> logits, state = model(tokens)
+        >>> logits.shape, len(state)
+        (torch.Size([4, 10, 65]), 2)
+        >>> first, state = model(tokens[:, :6])  # reading in pieces, with the state carried, is the same
+        >>> second, _ = model(tokens[:, 6:], state)
+        >>> torch.allclose(torch.cat([first, second], dim=1), logits, atol=1e-5)
+        True
     """
 
     def __init__(
@@ -107,23 +128,30 @@ class LanguageModel(NeuralModel):
             self.register_parameter(f"{name}_0", nn.Parameter(torch.zeros(shape), requires_grad=learn_initial_state))
 
     def initial_state(self, batch: int) -> cells.State:
-        """Return the state before the first symbol, as the core takes it: each tensor is (batch, hidden_size)."""
-        vectors = [getattr(self, f"{name}_0").view(-1, self.hidden_size) for name in self.state_names]
+        """Return the state before the first symbol, in the form that the core takes.
+
+        Args:
+            batch: the number of rows.
+
+        Returns:
+            A tensor (batch, hidden_size), an LSTM's pair (h, c) of them, or a tuple with one such state for each layer.
+        """
+        vectors = [getattr(self, f"{name}_0").view(-1, self.hidden_size) for name in self.state_names]  # (layers, h)
         layers = []
-        for parts in zip(*vectors, strict=True):  # of one layer: h_0, or h_0 and c_0
+        for parts in zip(*vectors, strict=True):  # one layer's h_0, or its h_0 and c_0
             rows = tuple(part.expand(batch, -1) for part in parts)
             layers.append(rows if len(rows) > 1 else rows[0])
         return tuple(layers) if len(layers) > 1 else layers[0]
 
     def hidden_states(self, tokens: torch.Tensor, state: cells.State | None = None) -> tuple[torch.Tensor, cells.State]:
-        """Return the hidden state after every symbol, (batch, time, hidden_size), the top layer's, and the last state.
+        """Return the top layer's hidden state after every symbol, (batch, time, hidden_size), and the last state.
 
         Args:
             tokens: symbol numbers, (batch, time).
-            state: the state before the first of them, in the form of `initial_state`, which it is where None.
+            state: the state before the first symbol, in the form of `initial_state`; None is that initial state.
 
         Raises:
-            ValueError: tokens without two axes or without a step, or a state that does not fit.
+            ValueError: the tokens do not have two axes and at least one step, or the state does not fit.
         """
         check_tokens(tokens)
         if state is None:
@@ -131,9 +159,9 @@ class LanguageModel(NeuralModel):
         return self.core(self.dropout(self.embedding(tokens.to(self.device))), state)
 
     def forward(self, tokens: torch.Tensor, state: cells.State | None = None) -> tuple[torch.Tensor, cells.State]:
-        """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
+        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.
 
-        Takes and raises what `hidden_states` does.
+        The arguments and the errors are those of `hidden_states`.
         """
         states, state = self.hidden_states(tokens, state)
         return self.output(self.dropout(states)), state

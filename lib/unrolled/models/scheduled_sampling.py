@@ -1,4 +1,4 @@
-"""Train a language model on its own mistakes: scheduled sampling."""
+"""A recurrent language model that is trained on its own mistakes: scheduled sampling."""
 
 from __future__ import annotations
 
@@ -10,27 +10,36 @@ from unrolled.models.recurrent import LanguageModel
 
 
 class ScheduledSampling(LanguageModel):
-    """Read, while training, now and then a symbol of its own instead of the text's (Bengio et al. 2015).
+    """In training, sometimes read a symbol that the model drew itself instead of the text's (Bengio et al. 2015).
 
-        ε = max(least, 1 − (1 − least) · calls / ramp)      how often the text is trusted
-        u_t = w_t with probability ε, else a draw from the prediction after u_1, …, u_{t−1}
-        loss: as always, of w_{t+1} after u_1, …, u_t
+        ε = max(least, 1 − (1 − least) · calls / ramp)      the probability of reading the text's symbol
+        u_t = w_t with probability ε, otherwise a draw from the prediction after u_1, …, u_{t−1}
+        loss: as always, that of w_{t+1} after u_1, …, u_t
 
-    The first symbol of a window is always the text's, since nothing in the window predicts it. No gradient flows
-    through the draws. So the inputs can be drawn first, step by step and without gradient, and then be read like any
-    text. When the model is evaluated, it reads the text alone.
+    The first symbol of a window is always the text's, because nothing in the window predicts it. No gradient flows
+    through the draws, so the inputs are drawn first, step by step and without a gradient, and then read like any text.
+    In evaluation the model reads the text alone.
 
     Args:
         vocab_size: V, the number of symbols.
-        least: the probability that the text is trusted with in the end.
-        ramp: after how many calls in training that is reached.
-        **options: the other arguments of `LanguageModel`, but for dropout: with it, the two readings would differ.
+        least: the lowest value of ε.
+        ramp: the number of calls in training after which it is reached.
+        **options: the other arguments of `LanguageModel`, except dropout: with it, the two readings would differ.
 
     Attributes:
-        calls: how many there were in training so far.
+        calls: the number of calls in training so far.
 
     Raises:
-        ValueError: a `least` outside 0 … 1, a ramp below 1, any dropout, or what `LanguageModel` raises.
+        ValueError: `least` is outside 0 … 1, `ramp` is below 1, there is dropout, or what `LanguageModel` raises.
+
+    Example:
+        >>> model = ScheduledSampling(7, least=0.2, ramp=4, hidden_size=8)
+        >>> tokens, trust = torch.randint(7, (2, 5)), []
+        >>> for _ in range(6):
+        ...     trust.append(round(model.trust, 2))
+        ...     logits, state = model(tokens)
+        >>> trust, logits.shape
+        ([1.0, 0.8, 0.6, 0.4, 0.2, 0.2], torch.Size([2, 5, 7]))
     """
 
     def __init__(self, vocab_size: int, *, least: float, ramp: int, **options):
@@ -39,24 +48,29 @@ class ScheduledSampling(LanguageModel):
         if ramp < 1:
             raise ValueError(f"ramp is {ramp}; it must be 1 or more")
         if options.get("dropout", 0.0):
-            raise ValueError(f"dropout is {options['dropout']}; symbols are drawn here by a model without dropout")
+            raise ValueError(f"dropout is {options['dropout']}; scheduled sampling works without dropout: leave it out")
         super().__init__(vocab_size, **options)
         self.least, self.ramp = least, ramp
-        self.register_buffer("calls", torch.tensor(0))  # kept with the weights, so that a run goes on where it was
+        self.register_buffer("calls", torch.tensor(0))  # saved with the weights, so that a run can be resumed
 
     @property
     def trust(self) -> float:
-        """ε, as it is now."""
+        """The current ε."""
         return max(self.least, 1 - (1 - self.least) * int(self.calls) / self.ramp)
 
     @torch.no_grad()
     def mixed(self, tokens: torch.Tensor, state: State | None = None) -> torch.Tensor:
-        """Return u, symbol numbers, (batch, time), for the text's tokens of the same shape and the state before it.
+        """Return u, the symbols to read, (batch, time).
 
-        Raises what `LanguageModel.forward` does.
+        Args:
+            tokens: the text's symbol numbers, (batch, time).
+            state: the state before the first symbol; None is the initial state.
+
+        Raises:
+            ValueError: what `LanguageModel.forward` raises.
         """
         check_tokens(tokens)
-        trusted = torch.rand(tokens.shape, device=tokens.device) < self.trust
+        trusted = torch.rand(tokens.shape, device=tokens.device) < self.trust  # (batch, time)
         read = [tokens[:, :1]]
         for t in range(1, tokens.shape[1]):
             logits, state = super().forward(read[-1], state)  # (batch, 1, vocab)
@@ -65,9 +79,9 @@ class ScheduledSampling(LanguageModel):
         return torch.cat(read, dim=1)
 
     def forward(self, tokens: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
-        """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
+        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.
 
-        Takes and raises what `LanguageModel.forward` does.
+        The arguments and the errors are those of `LanguageModel.forward`.
         """
         if self.training:
             if self.trust < 1:

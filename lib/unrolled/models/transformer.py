@@ -1,4 +1,4 @@
-"""A small causal transformer, to compare the recurrent models with: it looks back instead of remembering."""
+"""A small causal transformer to compare the recurrent models with: it looks back instead of remembering."""
 
 from __future__ import annotations
 
@@ -9,34 +9,42 @@ from unrolled.models.base import NeuralModel, check_tokens
 
 
 class TransformerLM(NeuralModel):
-    """Predict the next symbol from those of the block so far, by causal self-attention (Vaswani et al. 2017).
+    """Predict the next symbol from the block so far, by causal self-attention (Vaswani et al. 2017).
 
         x_t = dropout(E[w_t] + P[t])                         t counts from the beginning of the block
-        x ← x + dropout(attention(norm(x)))                  each step attends to itself and those before it
+        x ← x + dropout(attention(norm(x)))                  each step attends to itself and the steps before it
         x ← x + dropout(W_2 dropout(gelu(W_1 norm(x) + b_1)) + b_2)
         logits_t = W_hy norm(x_t) + b_y
 
-    The two middle lines come once for each layer. The norm stands before what it prepares, not after the sum
-    (Xiong et al. 2020).
+    The two middle lines are repeated in every layer. The norm comes before attention and before the feed-forward part,
+    not after the sum (Xiong et al. 2020).
 
-    A text is read in blocks of `context` symbols. Where one is full, its second half is the first half of the next. So
-    the predictions of the first block see 1, 2, … `context` symbols, those of every later block `context` / 2 + 1 to
-    `context`, and none sees more. The state is the block so far: a text can be read in pieces, and how it is cut up
+    A text is read in blocks of ``context`` symbols. When a block is full, its second half becomes the first half of
+    the next. So predictions see 1, 2, …, ``context`` symbols in the first block, ``context`` / 2 + 1 to ``context`` in
+    every later one, and never more. The state is the block so far: a text can be read in pieces, and how it is cut
     changes no prediction. Every call reads the block again, even for a single symbol.
 
-    To train it, take windows of one block, ``Recipe(seq_len=context, carry=False, …)``: then every place is trained
-    alike, and nothing is read twice. Where blocks are carried on, half of each has been read before.
+    For training, take windows of one block, ``Recipe(seq_len=context, carry=False, …)``: then every position is
+    trained equally and nothing is read twice. If blocks were carried on, half of each would be read a second time.
 
     Args:
         vocab_size: V, the number of symbols.
-        context: m, how many symbols a prediction sees at the most, an even number.
+        context: the largest number of symbols that a prediction sees; even.
         hidden_size: h, the length of x_t; W_1 is (4 h, h).
-        num_layers: how many layers there are.
-        num_heads: the heads of each attention, h / num_heads numbers each.
-        dropout: the share of the numbers that are set to zero while training, among them the attention's weights.
+        num_layers: the number of layers.
+        num_heads: the heads of each attention, with h / num_heads numbers each.
+        dropout: the share of the numbers that are set to zero in training, attention weights included.
 
     Raises:
-        ValueError: an odd context, heads that do not divide the hidden size, or a number that cannot be.
+        ValueError: the context is odd or below 2, there is no layer, the heads do not divide the hidden size, or the
+            dropout is negative, or 1 or more.
+
+    Example:
+        >>> model = TransformerLM(65, context=8, hidden_size=16, num_layers=1, num_heads=2)
+        >>> tokens = torch.randint(65, (4, 10))  # (batch, time)
+        >>> logits, state = model(tokens)
+        >>> logits.shape, state.shape  # the second block began with the last four symbols of the first
+        (torch.Size([4, 10, 65]), torch.Size([4, 6]))
     """
 
     def __init__(
@@ -70,26 +78,30 @@ class TransformerLM(NeuralModel):
         self.norm = nn.LayerNorm(hidden_size)
         self.output = nn.Linear(hidden_size, vocab_size)  # W_hy, b_y
         for table in (self.embedding, self.positions):
-            nn.init.normal_(table.weight, std=0.02)  # little, so that what the layers add to it counts
+            nn.init.normal_(table.weight, std=0.02)  # small, so that what the layers add to it counts
 
     def attend(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return norm(x) after the last layer, (batch, time, hidden_size), for one block of E[w], of the same shape."""
+        """Return norm(x) after the last layer, (batch, time, hidden_size).
+
+        Args:
+            vectors: E[w] for the symbols of one block, (batch, time, hidden_size), time ≤ context.
+        """
         time = vectors.shape[1]
         x = self.dropout(vectors + self.positions.weight[:time])
-        ahead = torch.ones(time, time, dtype=torch.bool, device=x.device).triu(1)  # True: must not be attended to
+        ahead = torch.ones(time, time, dtype=torch.bool, device=x.device).triu(1)  # True where attention is forbidden
         for layer in self.layers:
             x = layer(x, src_mask=ahead)
         return self.norm(x)
 
     def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
+        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.
 
         Args:
             tokens: symbol numbers, (batch, time).
-            state: the block before them, (batch, n), n ≤ context; None: nothing.
+            state: the block so far, symbol numbers, (batch, n), n ≤ context; None is an empty block.
 
         Raises:
-            ValueError: tokens without two axes or without a step, or a state that does not fit.
+            ValueError: the tokens do not have two axes and at least one step, or the state does not fit.
         """
         check_tokens(tokens)
         block = tokens[:, :0] if state is None else state

@@ -1,4 +1,4 @@
-"""The language model with a fixed window, of ordinary layers."""
+"""The language model with a fixed window, made of ordinary layers."""
 
 from __future__ import annotations
 
@@ -13,25 +13,31 @@ class FixedWindowLM(NeuralModel):
     """Predict the next symbol from the last few through ordinary layers (:eq:`eq-window`; Bengio et al. 2003).
 
         x = [E[w_{t−m+1}], …, E[w_t]]                the vectors of the last m symbols, end to end
-        h ← tanh(norm(W h + b)), once for each hidden layer, beginning with h = x
+        h ← tanh(norm(W h + b))                      once for each hidden layer, beginning with h = x
         logits_t = W_hy h + b_y
 
     The state is the last m − 1 symbols, so that a text can be read in pieces. A symbol before the beginning has the
-    vector zero.
+    zero vector.
 
     Args:
         vocab_size: V, the number of symbols.
-        window: m, how many symbols it sees.
-        embedding_size: the length of a symbol's vector.
-        hidden_size: the units of each hidden layer.
-        hidden_layers: how many there are.
-        initialisation: how the layers' weights begin: ``"xavier"`` (Glorot & Bengio 2010: the variance is
-            2 / (inputs + outputs), the biases are zero), ``"default"`` (PyTorch's own: uniform, the variance is
-            1 / (3 inputs)) or ``"normal"`` (variance 1, however many inputs there are).
-        layer_norm: whether each hidden layer is normalised before its tanh, without weights of its own.
+        window: m, how many symbols a prediction sees.
+        embedding_size: d, the length of a symbol's vector.
+        hidden_size: h, the number of units of each hidden layer.
+        hidden_layers: the number of hidden layers.
+        initialisation: how the layers' weights are drawn: ``"xavier"`` (Glorot & Bengio 2010: uniform with variance
+            2 / (inputs + outputs), biases zero), ``"default"`` (PyTorch's own: uniform with variance 1 / (3 inputs))
+            or ``"normal"`` (variance 1, however many inputs there are, biases zero).
+        layer_norm: whether each hidden layer is normalised before its tanh; the norm has no weights of its own.
 
     Raises:
-        ValueError: an unknown initialisation, or a size below 1.
+        ValueError: the initialisation is unknown, or a size is below 1.
+
+    Example:
+        >>> model = FixedWindowLM(65, window=3, hidden_size=16)
+        >>> logits, state = model(torch.randint(65, (4, 10)))  # (batch, time)
+        >>> logits.shape, state.shape
+        (torch.Size([4, 10, 65]), torch.Size([4, 2]))
     """
 
     def __init__(
@@ -76,14 +82,15 @@ class FixedWindowLM(NeuralModel):
                 nn.init.zeros_(layer.bias)
 
     def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logits of the symbol after each, (batch, time, vocab_size), and the last state.
+        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.
 
         Args:
             tokens: symbol numbers, (batch, time).
-            state: the symbols before them, (batch, window − 1), `NONE` where there were none; None: none at all.
+            state: the symbols before them, (batch, window − 1), `text.NONE` where there is none; None is no symbol at
+                all.
 
         Raises:
-            ValueError: tokens without two axes or without a step, or a state that does not fit.
+            ValueError: the tokens do not have two axes and at least one step, or the state does not fit.
         """
         check_tokens(tokens)
         batch, past = tokens.shape[0], self.window - 1
@@ -92,6 +99,7 @@ class FixedWindowLM(NeuralModel):
         if state.shape != (batch, past):
             raise ValueError(f"state has shape {tuple(state.shape)}; {(batch, past)} is expected: (batch, window − 1)")
         read = torch.cat([state.to(self.device), tokens.to(self.device)], dim=1)  # (batch, past + time)
-        vectors = self.embedding(read.clamp(min=0)) * (read != NONE)[..., None]
-        windows = vectors.unfold(1, self.window, 1).mT  # (batch, time, window, embedding_size)
-        return self.layers(windows.flatten(2)), read[:, tokens.shape[1] :]
+        vectors = self.embedding(read.clamp(min=0)) * (read != NONE)[..., None]  # (batch, past + time, embedding)
+        windows = vectors.unfold(1, self.window, 1).mT  # (batch, time, window, embedding)
+        x = windows.flatten(2)  # (batch, time, window · embedding)
+        return self.layers(x), read[:, tokens.shape[1] :]

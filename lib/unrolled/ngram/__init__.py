@@ -1,7 +1,7 @@
 """Language models that count (chapter 1).
 
-`counts` finds the n-grams of every order in one sort; `models` makes probabilities of them: additive smoothing,
-Kneser–Ney and its modified form.
+`counts` finds the n-grams of every order in one sort; `models` turns them into probabilities: maximum likelihood,
+additive smoothing, Kneser–Ney and its modified form.
 """
 
 from unrolled.ngram.counts import Counts, Level

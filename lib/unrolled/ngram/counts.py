@@ -1,4 +1,4 @@
-"""Count the n-grams of a text: all orders at once, in one sort."""
+"""Count the n-grams of a text, all orders at once, in one sort."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from unrolled.text import NONE
 
 @dataclass(frozen=True)
 class Level:
-    """The distinct k-grams of a text, in the order of their words' numbers; one row each.
+    """The distinct k-grams of a text, sorted by the numbers of their words, one row each.
 
     Attributes:
-        parent: the row of its first k − 1 words, among the (k−1)-grams.
-        suffix: the row of its last k − 1 words, likewise.
-        word: the number of its last word.
-        count: how often it occurs.
-        left: after how many different words it occurs (the beginning of the text counts as one).
+        parent: the row of the first k − 1 words among the (k−1)-grams, (rows,).
+        suffix: the row of the last k − 1 words among the (k−1)-grams, (rows,).
+        word: the number of the last word, (rows,).
+        count: the number of occurrences, (rows,).
+        left: the number of different words that come before it, (rows,); the beginning of the text counts as one.
+
+    Example:
+        >>> pairs = Counts([0, 1, 0, 1, 2], vocab_size=3, order=2).levels[1]
+        >>> list(zip(pairs.parent.tolist(), pairs.word.tolist(), pairs.count.tolist()))  # 01, 10 and 12
+        [(0, 1, 2), (1, 0, 1), (1, 2, 1)]
     """
 
     parent: np.ndarray
@@ -33,8 +38,8 @@ class Counts:
     """Count the n-grams of a text, of every order up to the one given.
 
     All n-grams are sorted once. Those that begin with the same k words are then neighbours, whatever k is, so one
-    pass over the sorted list finds the k-grams of each order. A k-gram is found again by its key, made of its parent
-    and its last word; the keys of a level ascend.
+    pass over the sorted list finds the k-grams of each order. A k-gram is looked up by its key, made of its parent and
+    its last word; the keys of a level are in ascending order.
 
     Args:
         tokens: symbol numbers, (length,).
@@ -45,7 +50,11 @@ class Counts:
         levels: one `Level` for each order, 1 … order.
 
     Raises:
-        ValueError: the text is shorter than an n-gram, a number is no symbol's, or the order is below 1.
+        ValueError: the text is shorter than an n-gram, a number lies outside the vocabulary, or the order is below 1.
+
+    Example:
+        >>> Counts([0, 1, 0, 1, 2], vocab_size=3, order=2)
+        Counts of orders 1 to 2 over 3 symbols: 3, 3 different n-grams
     """
 
     def __init__(self, tokens: torch.Tensor | np.ndarray, vocab_size: int, order: int):
@@ -62,23 +71,23 @@ class Counts:
         self.vocab_size, self.order, self.levels = vocab_size, order, []
         padded = np.concatenate([tokens, np.full(order, NONE)]).astype(np.int32)
         starts = _sorted_starts(padded, vocab_size, order)
-        begins = np.zeros(len(starts), dtype=bool)  # rows of the sorted list where another k-gram begins
-        begins[0] = True
-        row = np.zeros(len(starts), dtype=np.int32)  # of the (k−1)-gram in each row of the sorted list
-        at = np.zeros(len(starts) + 1, dtype=np.int32)  # of the (k−1)-gram that begins at each place of the text
+        is_new = np.zeros(len(starts), dtype=bool)  # whether another k-gram begins at this place of the sorted list
+        is_new[0] = True
+        row = np.zeros(len(starts), dtype=np.int32)  # of the (k−1)-gram at each place of the sorted list
+        row_at = np.zeros(len(starts) + 1, dtype=np.int32)  # of the (k−1)-gram at each position of the text
         for k in range(1, order + 1):
             words = padded[starts + (k - 1)]
-            begins[1:] |= words[1:] != words[:-1]
+            is_new[1:] |= words[1:] != words[:-1]
             whole = words != NONE  # the text does not end within the k-gram
-            first = np.flatnonzero(begins & whole)
-            parent, suffix = row[first], at[starts[first] + 1]
+            first = np.flatnonzero(is_new & whole)
+            parent, suffix = row[first], row_at[starts[first] + 1]
             if self.levels:
                 self.levels[-1].left[:] += np.bincount(suffix, minlength=len(self.levels[-1].left))
-            row = np.where(whole, np.cumsum(begins & whole, dtype=np.int32) - 1, NONE).astype(np.int32)
+            row = np.where(whole, np.cumsum(is_new & whole, dtype=np.int32) - 1, NONE).astype(np.int32)
             count = np.bincount(row[whole], minlength=len(first))
-            at[starts] = row
+            row_at[starts] = row
             left = np.zeros(len(first), dtype=np.int64)
-            left[at[0]] = 1  # nothing stands before the k-gram that begins the text
+            left[row_at[0]] = 1  # the beginning of the text counts as a word
             self.levels.append(Level(parent, suffix, words[first], count, left))
 
     def __repr__(self) -> str:
@@ -87,16 +96,16 @@ class Counts:
 
 
 def _sorted_starts(padded: np.ndarray, vocab_size: int, order: int) -> np.ndarray:
-    """Return the places of a text in the order of the n-grams that begin there; an early end comes first."""
+    """Return the positions of a text sorted by the n-grams that begin there; an n-gram cut short sorts first."""
     digits = padded.astype(np.int64) + 1
     length, base = len(padded) - order, vocab_size + 1
-    fit = 1  # as many symbols are packed into one number as fit
+    fit = 1  # how many symbols fit into one 64-bit number
     while base ** (fit + 1) < 2**63:
         fit += 1
     columns = []
     for first in range(0, order, fit):
         packed = np.zeros(length, dtype=np.int64)
-        for place in range(first, min(first + fit, order)):
-            packed = packed * base + digits[place : place + length]
+        for offset in range(first, min(first + fit, order)):
+            packed = packed * base + digits[offset : offset + length]
         columns.append(packed)
     return np.argsort(columns[0]) if len(columns) == 1 else np.lexsort(columns[::-1])

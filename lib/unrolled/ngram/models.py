@@ -1,8 +1,8 @@
 """Predict the next symbol by counting: maximum likelihood, add-k, and interpolated Kneser–Ney in two forms.
 
-The models are estimated from the `Counts` of a text, at any order up to theirs, and read text as every model of this
-book does: ``model(tokens, state) -> (logits, state)``, where the state is the last symbols that were read. A context
-that reaches back beyond the beginning of a text is simply shorter.
+The models are estimated from the `Counts` of a text, at any order up to that of the counts. They read text as every
+model of this book does: ``model(tokens, state) -> (logits, state)``, where the state holds the last symbols read. At
+the beginning of a text the contexts are shorter.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import torch
 from unrolled.ngram.counts import Counts, Level
 from unrolled.text import NONE
 
-FALLBACK = (0.5, 1.0, 1.5)  # discounts where the counts are too few, or too round, to estimate any (as KenLM's)
+FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts are too few or too regular to estimate any, as in KenLM
 
 
 class NGram:
-    """Predict a symbol from the n − 1 before it: what all counting models share; use one of its subclasses.
+    """Predict a symbol from the n − 1 before it: what all counting models share. Use one of its subclasses.
 
-    After a context that was seen, the probability of a word is its own share and a part of a lower estimate; after
-    one that was not, it is the lower estimate alone:
+    After a context that was seen, the probability of a word is its own share plus a part of a lower-order estimate;
+    after one that was not, it is the lower-order estimate alone:
 
         p(w | context) = share(context w) + rest(context) · lower(w)
 
     Args:
         counts: the n-grams of a text.
-        order: n; the order of the counts where None.
+        order: n; the order of the counts if None.
 
     Attributes:
         order: n.
@@ -38,10 +38,16 @@ class NGram:
         rest: for each order the rests of the contexts before its last words, (rows of the order below,).
 
     Raises:
-        ValueError: the order is not among those counted.
+        ValueError: the order was not counted.
+
+    Example:
+        >>> model: NGram = KneserNey(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2))
+        >>> logits, state = model(torch.tensor([[0, 1]]))
+        >>> tuple(logits.shape), state.tolist()  # (batch, time, vocab_size); a bigram model keeps one symbol
+        ((1, 2, 3), [[1]])
     """
 
-    interpolates = True  # whether the lower estimate is that of the shorter context; else it is uniform
+    interpolates = True  # whether the lower-order estimate is that of the shorter context; otherwise it is uniform
 
     def __init__(self, counts: Counts, order: int | None = None):
         self.order, self.vocab_size = counts.order if order is None else order, counts.vocab_size
@@ -62,23 +68,27 @@ class NGram:
 
     @property
     def ngrams(self) -> int:
-        """How many n-grams the model keeps, of all orders together."""
+        """The number of n-grams that the model stores, of all orders together."""
         return sum(map(len, self.keys))
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the model's tables take."""
+        """The size of the model's tables in bytes."""
         return sum(table.nbytes for table in (*self.keys, *self.share, *self.rest))
 
     def __call__(self, tokens: torch.Tensor, state: np.ndarray | None = None) -> tuple[torch.Tensor, np.ndarray]:
-        """Return the log probabilities of all symbols after each, (batch, time, vocab_size), and the last state.
+        """Return the log-probabilities of all symbols after each token, and the last state.
 
         Args:
             tokens: symbol numbers, (batch, time).
-            state: the symbols before them, (batch, order − 1), `NONE` where there were none; None: none at all.
+            state: the symbols before them, (batch, order − 1), with `NONE` where there is none; None stands for the
+                beginning of a text.
+
+        Returns:
+            ln p, float64, (batch, time, vocab_size), and the last state, (batch, order − 1).
 
         Raises:
-            ValueError: another shape, or a number that is no symbol's.
+            ValueError: another shape, or a number outside the vocabulary.
         """
         rows, lengths, state = self._read(tokens, state)
         p = self._probability([row[..., None] for row in rows], lengths[..., None], np.arange(self.vocab_size))
@@ -87,34 +97,37 @@ class NGram:
     def costs(
         self, inputs: torch.Tensor, targets: torch.Tensor, state: np.ndarray | None = None
     ) -> tuple[torch.Tensor, np.ndarray]:
-        """Return −ln p(target | inputs up to its place), float64, (batch, time), and the last state.
+        """Return what each target costs in nats, and the last state.
 
         Args:
             inputs: symbol numbers, (batch, time).
-            targets: the symbols to score, (batch, time).
-            state: as for a call.
+            targets: the symbols to score, each after the input at its position, (batch, time).
+            state: the symbols before the inputs, as for a call.
+
+        Returns:
+            −ln p(target | inputs up to its position), float64, (batch, time), and the last state, (batch, order − 1).
 
         Raises:
-            ValueError: another shape, or a number that is no symbol's.
+            ValueError: another shape, or a number outside the vocabulary.
         """
         rows, lengths, state = self._read(inputs, state)
         return -_log(self._probability(rows, lengths, self._checked(targets))), state
 
     def find(self, k: int, context: np.ndarray, word: np.ndarray) -> np.ndarray:
-        """Return the rows of k-grams, `NONE` for those never seen.
+        """Return the rows of k-grams, with `NONE` for those that were never seen.
 
         Args:
             k: their length.
-            context: the rows of their first k − 1 words among the (k−1)-grams; 0 where k is 1.
-            word: the numbers of their last words.
+            context: the rows of their first k − 1 words among the (k−1)-grams; 0 if k is 1.
+            word: the numbers of their last words; its shape and that of the contexts broadcast.
         """
         keys, wanted = self.keys[k - 1], context * self.vocab_size + word
         row = np.searchsorted(keys, wanted)
         row[row == len(keys)] = 0
-        return np.where(keys[row] == wanted, row, NONE)  # the key after an unseen context is below 0
+        return np.where(keys[row] == wanted, row, NONE)  # after an unseen context the key is negative
 
     def _checked(self, tokens: torch.Tensor) -> np.ndarray:
-        """Return symbol numbers as an array, having checked them."""
+        """Return checked symbol numbers as an array."""
         tokens = np.asarray(tokens)
         if tokens.ndim != 2:
             raise ValueError(f"tokens have shape {tokens.shape}; two axes are expected: (batch, time)")
@@ -125,10 +138,10 @@ class NGram:
         return tokens
 
     def _read(self, tokens: torch.Tensor, state: np.ndarray | None) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-        """Return where each token's contexts are in the tables, how long its past is, and the last state.
+        """Return the rows of each token's contexts, the length of its past, and the last state.
 
-        The rows of the contexts of length 0 … order − 1 that end at a token are (batch, time) each, and mean
-        something where the past is that long.
+        The rows are those of the contexts of length 0 … order − 1 that end at a token, (batch, time) each. They are
+        meaningful where the past is that long.
         """
         tokens, past = self._checked(tokens), self.order - 1
         if state is None:
@@ -144,7 +157,7 @@ class NGram:
         return [row[:, past:] for row in rows], lengths[:, past:], read[:, tokens.shape[1] :]
 
     def _probability(self, rows: list[np.ndarray], lengths: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Return the probabilities of words after contexts given as by `_read`; the shapes broadcast."""
+        """Return the probabilities of words after contexts, both as from `_read`; the shapes broadcast."""
         uniform = 1.0 / self.vocab_size
         p = np.full(np.broadcast_shapes(lengths.shape, words.shape), uniform)
         for length, context in enumerate(rows):
@@ -157,7 +170,7 @@ class NGram:
 
 
 def _log(p: np.ndarray) -> torch.Tensor:
-    """Return the logarithm, minus infinity for a probability of zero: maximum likelihood knows such."""
+    """Return ln p, minus infinity for the zero probabilities of maximum likelihood."""
     with np.errstate(divide="ignore"):
         return torch.from_numpy(np.log(p))
 
@@ -167,14 +180,20 @@ class AddK(NGram):
 
         p(w | context) = (count(context w) + k) / (count(context ·) + k V)
 
-    After a context that was never seen, every word is as probable as any other.
+    After a context that was never seen, all words are equally likely.
 
     Args:
         counts, order: as for `NGram`.
-        k: how many times more; 1 is Laplace's rule.
+        k: the number of added occurrences; 1 is Laplace's rule.
 
     Raises:
         ValueError: k is negative.
+
+    Example:
+        >>> model = AddK(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2), k=1)
+        >>> logits, _ = model(torch.tensor([[0]]))
+        >>> [round(p, 3) for p in logits[0, -1].exp().tolist()]  # 0 was followed twice by 1, and by nothing else
+        [0.2, 0.6, 0.2]
     """
 
     interpolates = False
@@ -194,12 +213,20 @@ class AddK(NGram):
 
 
 class MaximumLikelihood(AddK):
-    """Predict what was seen, in the proportion in which it was seen (:eq:`eq-maximum-likelihood`).
+    """Predict words in the proportions in which they were seen (:eq:`eq-maximum-likelihood`).
 
-    What was never seen after a context has the probability 0 there, and costs infinitely many nats.
+        p(w | context) = count(context w) / count(context ·)
+
+    A word never seen after a context has probability 0 there, and costs infinitely many nats.
 
     Args:
         counts, order: as for `NGram`.
+
+    Example:
+        >>> model = MaximumLikelihood(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2))
+        >>> costs, _ = model.costs(torch.tensor([[0, 1, 1]]), torch.tensor([[1, 0, 1]]))
+        >>> [round(inverse, 4) for inverse in costs[0].exp().tolist()]  # 1/p
+        [1.0, 2.0, inf]
     """
 
     def __init__(self, counts: Counts, order: int | None = None):
@@ -211,19 +238,25 @@ class KneserNey(NGram):
 
         p(w | context) = max(c − D, 0) / Σ c + D · types(context) / Σ c · p(w | shorter context)
 
-    At the highest order c is a count. Below, it is the number of different words that the k-gram followed. The
-    lowest order is interpolated with the uniform distribution, so that nothing is impossible. Where no discount is
-    given it is D = n₁ / (n₁ + 2 n₂), with n₁ and n₂ k-grams whose c is 1 and 2 (Ney et al. 1994).
+    At the highest order c is a count; at lower orders it is the number of different words that the k-gram followed. The
+    lowest order is interpolated with the uniform distribution, so that nothing is impossible. By default the discount
+    is D = n₁ / (n₁ + 2 n₂), where n₁ and n₂ are the numbers of k-grams with c = 1 and c = 2 (Ney et al. 1994).
 
     Args:
         counts, order: as for `NGram`.
-        discount: D for every order, or one for each, the lowest first; None: estimated.
+        discount: D for every order, or one for each, the lowest first; None estimates them.
 
     Attributes:
-        discounts: for each order what is taken from a c of 1, of 2, and of 3 or more, (order, 3).
+        discounts: for each order the discounts of c = 1, c = 2 and c ≥ 3, (order, 3).
 
     Raises:
         ValueError: a discount is not between 0 and 1, or there is not one for each order.
+
+    Example:
+        >>> model = KneserNey(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2), discount=0.5)
+        >>> logits, _ = model(torch.tensor([[0]]))
+        >>> [round(p, 4) for p in logits[0, -1].exp().tolist()]  # 1.5 / 2 for the pair 01; 0.5 / 2 is shared out
+        [0.125, 0.8125, 0.0625]
     """
 
     def __init__(self, counts: Counts, order: int | None = None, *, discount: float | Sequence[float] | None = None):
@@ -251,7 +284,7 @@ class KneserNey(NGram):
             return (c - taken) / total[level.parent], np.where(total > 0, rest / total, 1.0)
 
     def _discount(self, n: np.ndarray) -> tuple[float, float, float]:
-        """Return what is taken from a c of 1, of 2, and of more, given how many k-grams have c = 0 … 4."""
+        """Return the discounts of c = 1, c = 2 and c ≥ 3, given how many k-grams have c = 0 … 4."""
         if n[1] == 0 or n[2] == 0:
             return (FALLBACK[0],) * 3
         return (n[1] / (n[1] + 2 * n[2]),) * 3
@@ -262,8 +295,17 @@ class ModifiedKneserNey(KneserNey):
 
         Y = n₁ / (n₁ + 2 n₂),   D₁ = 1 − 2 Y n₂/n₁,   D₂ = 2 − 3 Y n₃/n₂,   D₃₊ = 3 − 4 Y n₄/n₃
 
+    Here n₁ … n₄ are the numbers of k-grams with c = 1 … 4. Where they do not give discounts between 0 and c, the
+    discounts are 0.5, 1 and 1.5.
+
     Args:
         counts, order: as for `NGram`.
+
+    Example:
+        >>> tokens = np.random.default_rng(0).geometric(0.3, size=2000) % 9
+        >>> d_1, d_2, d_3 = ModifiedKneserNey(Counts(tokens, vocab_size=9, order=3)).discounts[-1]
+        >>> bool(0 < d_1 < d_2 < d_3 < 3)
+        True
     """
 
     def __init__(self, counts: Counts, order: int | None = None):
@@ -273,5 +315,5 @@ class ModifiedKneserNey(KneserNey):
         if (n[1:5] == 0).any():
             return FALLBACK
         y = n[1] / (n[1] + 2 * n[2])
-        found = tuple(c - (c + 1) * y * n[c + 1] / n[c] for c in (1, 2, 3))
-        return found if all(0 < d < c for c, d in enumerate(found, start=1)) else FALLBACK
+        discounts = tuple(c - (c + 1) * y * n[c + 1] / n[c] for c in (1, 2, 3))
+        return discounts if all(0 < d < c for c, d in enumerate(discounts, start=1)) else FALLBACK

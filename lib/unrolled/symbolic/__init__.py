@@ -1,7 +1,7 @@
 """The same derivations by SymPy (chapters 3, 5 and 6).
 
-`rnn` and `gated` unroll a network with a symbol for every weight; `recurrence` is what they share, `polynomials`
-compares two results exactly, and `proofs` holds the inductions over any number of steps.
+`rnn` and `gated` unroll a network with a symbol for every weight; `recurrence` is what they share. `polynomials`
+compares two results exactly, and `proofs` holds inductions over any number of steps.
 """
 
 from unrolled.symbolic import proofs

@@ -1,12 +1,12 @@
 """The LSTM and the GRU by SymPy: their gradients and Jacobians derived, and the code by hand run on symbols.
 
     network = LSTM(hidden=2, inputs=2, symbols=2, steps=2)
-    network.brute("W_f")                                  the loss written out and differentiated
-    network.recursion("W_f")                              the derivative carried back from step to step
-    bptt.lstm.backward(network.trace([0, 1])).W_f     what the code by hand computes, where numbers are symbols
+    network.brute("W_f")                              the loss written out, and differentiated
+    network.recursion("W_f")                          the derivative carried back from step to step
+    bptt.lstm.backward(network.trace([0, 1])).W_f     what the code by hand computes on symbols
 
-`polynomials.difference` compares the three. The first two hold for any targets y, the third for those that it
-is given; `targets` puts them into the others.
+`symbolic.difference` compares the three. The first two hold for any targets y, the third for the given ones; `targets`
+substitutes these into the others.
 """
 
 from __future__ import annotations
@@ -18,51 +18,26 @@ import sympy as sp
 
 from unrolled import bptt
 from unrolled.symbolic.polynomials import sigma, symbol_matrix
-from unrolled.symbolic.recurrence import Node, Recurrence
-
-
-def _array(matrix: sp.Matrix) -> np.ndarray:
-    """Return a matrix as an array of symbols."""
-    return np.array(matrix.tolist(), dtype=object)
-
-
-def _stack(columns: Iterable[sp.Matrix]) -> np.ndarray:
-    """Return one column for each step as the rows of an array, (time, size)."""
-    return np.array([list(column) for column in columns], dtype=object)
+from unrolled.symbolic.recurrence import Node, Recurrence, stack
 
 
 class Gated(Recurrence):
-    """What the networks of gated cells share: their nodes by name, and traces of symbols for the code by hand."""
+    """What the networks of gated cells share: nodes with names."""
+
+    GATES: dict[str, str]  # the trace's arrays that are nodes, and the letters of their symbols
 
     def _affine(self, gate: str, state: sp.Matrix, t: int) -> sp.Matrix:
-        """Return W [h, x_t] + b with the weights of a gate, for h a state or something in its place, hidden × 1."""
+        """Return W [h, x_t] + b with the weights of a gate, where h is a state or stands in for one, hidden × 1."""
         W, b = getattr(self.parameters, f"W_{gate}"), getattr(self.parameters, f"b_{gate}")
         return W * sp.Matrix.vstack(state, self.x[t]) + b
 
     def gate(self, name: str, t: int) -> sp.Matrix:
-        """Return the symbols of a gate's values at step t, or of a candidate's, hidden × 1."""
+        """Return the symbols of a gate or candidate at step t, hidden × 1; its name is the letter in the symbols."""
         return symbol_matrix(f"{name}_{t}", self.hidden)
 
-    def targets(self, symbols: Sequence[int]) -> dict[sp.Expr, int]:
-        """Return what replaces the targets' symbols, in ``expression.xreplace(…)``: y_{t,i} is 1 if t's symbol is i."""
-        return {y: int(i == symbols[t - 1]) for t in self.y for i, y in enumerate(self.y[t])}
-
-    def _arrays(self, symbols: Sequence[int]) -> dict[str, object]:
-        """Return what the traces of all cells hold, as arrays of symbols."""
-        weights = {name: _array(self.variables(name)) for name in self._names()}
-        weights = {name: w if len(self.AXES[name]) == 2 else w[:, 0] for name, w in weights.items()}
-        return {
-            "parameters": self.PARAMETERS(**weights),
-            "inputs": _stack(self.x.values()),
-            "targets": np.array(symbols),
-            "step_weights": np.array(list(self.c.values()), dtype=object),
-            "states": _stack(s[: self.hidden, :] for s in self.s.values()),
-            "probabilities": _stack(self.p.values()),
-        }
-
-    def _gates(self, name: str) -> np.ndarray:
-        """Return the symbols of a gate at all steps, (time, hidden)."""
-        return _stack(self.gate(name, t) for t in self.x)
+    def _cell_values(self) -> dict[str, np.ndarray]:
+        """Return the nodes at all steps under the trace's names, (time, hidden) each."""
+        return {name: stack(self.gate(letter, t) for t in self.x) for name, letter in self.GATES.items()}
 
 
 class LSTM(Gated):
@@ -75,11 +50,24 @@ class LSTM(Gated):
         o_t = σ(W_o [h_{t−1}, x_t] + b_o)           (:eq:`eq-lstm-output`)
         h_t = o_t ⊙ tanh(c_t)                       (:eq:`eq-lstm-output`)
 
-    Arguments and attributes are those of `Recurrence`; s_t is h_t above c_t. The nodes are f, i, g (for c̃), o
-    and q, which is tanh(c_t); h_t and c_t are polynomials of them.
+    Arguments, attributes and errors are those of `Recurrence`; s_t is h_t above c_t. The nodes are f, i, g (for c̃), o
+    and q, which is tanh(c_t); h_t and c_t are polynomials in them.
+
+    Example:
+        >>> network = LSTM(hidden=1, inputs=1, symbols=2, steps=1)
+        >>> network.s[1]  # h_1 above c_1
+        Matrix([
+        [          o_1*q_1],
+        [c_0*f_1 + g_1*i_1]])
+        >>> by_hand = bptt.lstm.backward(network.trace([0])).b_o[0]
+        >>> derived = network.brute("b_o").xreplace(network.targets([0]))
+        >>> from unrolled.symbolic import difference
+        >>> difference(sp.Matrix([by_hand]), derived)
+        Matrix([[0]])
     """
 
-    PARAMETERS, AXES, STATES = bptt.lstm.Parameters, bptt.lstm.AXES, ("h_0", "c_0")
+    MODULE, STATES = bptt.lstm, ("h_0", "c_0")
+    GATES = {"forget": "f", "input": "i", "candidate": "g", "output": "o", "squashed": "q"}
 
     def _advance(self, t: int, previous: sp.Matrix, node: Node) -> sp.Matrix:
         """Return h_t above c_t, from h_{t−1} above c_{t−1}."""
@@ -91,33 +79,9 @@ class LSTM(Gated):
         o = node(f"o_{t}", sigma, self._affine("o", h, t))  # eq-lstm-output
         return sp.Matrix.vstack(o.multiply_elementwise(node(f"q_{t}", sp.tanh, c)), c)  # eq-lstm-output
 
-    def cell_jacobian(self, t: int) -> sp.Matrix:
-        """Return ∂c_t/∂c_{t−1} in full, in nodes, hidden × hidden (:eq:`eq-lstm-cell-jacobian`).
-
-        c_{t−1} acts on c_t directly, and through h_{t−1} = o_{t−1} ⊙ tanh(c_{t−1}) on every gate; o_{t−1}, which does
-        not depend on it, is held. At t = 1 only the direct path is there: h_0 is given.
-        """
-        if t == 1:
-            return self.jacobian(1)[self.hidden :, self.hidden :]
-        c, q = symbol_matrix("held", self.hidden), self.gate("q", t - 1)
-        h = self.gate("o", t - 1).multiply_elementwise(c.applyfunc(sp.tanh))
-        derived = self._local(t, sp.Matrix.vstack(h, c), c)[self.hidden :, :]
-        earlier = self.s[t - 1][self.hidden :, :]
-        nodes = dict(zip(c.applyfunc(sp.tanh), q, strict=True)) | dict(zip(c, earlier, strict=True))
-        return derived.xreplace(nodes)
-
-    def trace(self, symbols: Sequence[int]) -> bptt.lstm.Trace:
-        """Return a trace of symbols in place of numbers, for `bptt.lstm.backward`, `paths` and `jacobians`.
-
-        Args:
-            symbols: the targets, integers, one for each step.
-        """
-        gates = {"forget": "f", "input": "i", "candidate": "g", "output": "o", "squashed": "q"}
-        return bptt.lstm.Trace(
-            **self._arrays(symbols),
-            **{name: self._gates(letter) for name, letter in gates.items()},
-            cells=_stack(s[self.hidden :, :] for s in self.s.values()),
-        )
+    def _cell_values(self) -> dict[str, np.ndarray]:
+        """Return the gates, and c_0 … c_T, (time + 1, hidden)."""
+        return super()._cell_values() | {"cells": stack(s[self.hidden :, :] for s in self.s.values())}
 
 
 class GRU(Gated):
@@ -130,16 +94,27 @@ class GRU(Gated):
         h_t = (1 − z_t) ⊙ h_{t−1} + z_t ⊙ h̃_t                       (:eq:`eq-gru-state`)
 
     Arguments and attributes are those of `Recurrence`; s_t is h_t. The nodes are z, r and g (for h̃), and h_t is a
-    polynomial of them. W_hh and W_xh are the two parts of W_h.
+    polynomial in them. W_hh and W_xh are the two parts of W_h.
 
     Args:
-        reset: where the reset gate acts, ``"before"`` the product or ``"after"``.
+        reset: where the reset gate acts, ``"before"`` the product or ``"after"`` it.
 
     Raises:
-        ValueError: an unknown place of the reset gate, or what `Recurrence` raises.
+        ValueError: an unknown `reset`, or what `Recurrence` raises.
+
+    Example:
+        >>> network = GRU(hidden=1, inputs=1, symbols=2, steps=1)
+        >>> network.s[1]
+        Matrix([[g_1*z_1 + h_0*(1 - z_1)]])
+        >>> by_hand = bptt.gru.backward(network.trace([0])).b_z[0]
+        >>> derived = network.brute("b_z").xreplace(network.targets([0]))
+        >>> from unrolled.symbolic import difference
+        >>> difference(sp.Matrix([by_hand]), derived)
+        Matrix([[0]])
     """
 
-    PARAMETERS, AXES = bptt.gru.Parameters, bptt.gru.AXES
+    MODULE = bptt.gru
+    GATES = {"update": "z", "reset": "r", "candidate": "g"}
 
     def __init__(
         self,
@@ -156,8 +131,8 @@ class GRU(Gated):
         super().__init__(hidden, inputs, symbols, steps, step_weights)
 
     def _names(self) -> Iterable[str]:
-        """Return the names of the parameters: b_hh is one only where the reset gate acts after the product."""
-        return [name for name in self.PARAMETERS._fields if name != "b_hh" or self.reset == "after"]
+        """Return the names of the parameters: b_hh is among them only if the reset gate acts after the product."""
+        return [name for name in super()._names() if name != "b_hh" or self.reset == "after"]
 
     def _advance(self, t: int, previous: sp.Matrix, node: Node) -> sp.Matrix:
         """Return h_t from h_{t−1}."""
@@ -172,15 +147,6 @@ class GRU(Gated):
         kept = (sp.ones(self.hidden, 1) - z).multiply_elementwise(previous)
         return kept + z.multiply_elementwise(g)  # eq-gru-state
 
-    def trace(self, symbols: Sequence[int]) -> bptt.gru.Trace:
-        """Return a trace of symbols in place of numbers, for `bptt.gru.backward` and `paths`.
-
-        Args:
-            symbols: the targets, integers, one for each step.
-        """
-        gates = {"update": "z", "reset": "r", "candidate": "g"}
-        return bptt.gru.Trace(
-            **self._arrays(symbols),
-            **{name: self._gates(letter) for name, letter in gates.items()},
-            placement=self.reset,
-        )
+    def _cell_values(self) -> dict[str, np.ndarray | str]:
+        """Return the gates, and where the reset gate acts."""
+        return super()._cell_values() | {"placement": self.reset}

@@ -1,4 +1,4 @@
-"""Symbols, σ, and the exact comparison of what is written with them."""
+"""Symbols, σ, and the exact comparison of polynomials."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from sympy.polys.rings import PolyRing
 
 
 class sigma(sp.Function):
-    """σ(a) = 1 / (1 + e^−a), with the rule σ′ = σ (1 − σ), and not written out: its derivatives would grow too fast."""
+    """σ(a) = 1 / (1 + e^−a), left unevaluated: written out, its derivatives would grow too fast.
+
+    Example:
+        >>> a = sp.Symbol("a")
+        >>> sp.diff(sigma(a), a)
+        (1 - sigma(a))*sigma(a)
+    """
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """Return σ′(a)."""
+        """Return σ′(a) = σ(a) (1 − σ(a))."""
         return self * (1 - self)
 
 
 def symbol_matrix(name: str, rows: int, columns: int = 1) -> sp.Matrix:
-    """Return a matrix of symbols, indexed from 1; a 1 × 1 matrix holds the bare name, and a column needs one index."""
+    """Return a matrix of symbols, indexed from 1; a column has one index, and a 1 × 1 matrix the bare name."""
     if rows == columns == 1:
         return sp.Matrix([sp.Symbol(name)])
     return sp.Matrix(
@@ -24,9 +30,9 @@ def symbol_matrix(name: str, rows: int, columns: int = 1) -> sp.Matrix:
 
 
 def _expanded(expression: sp.Expr) -> sp.Expr:
-    """Return a polynomial expanded, as by `sympy.expand`, but in a ring, where that is many times faster.
+    """Return a polynomial expanded, as `sympy.expand` does, but in a ring, which is many times faster.
 
-    A symbol in a denominator has to cancel when the sums it stands before are multiplied out, as Z_t does.
+    A symbol in a denominator must cancel when products of sums are multiplied out, as Z_t does.
     """
     expression = sp.Add(*(sp.expand_mul(term, deep=False) for term in sp.Add.make_args(expression)))
     symbols = sorted(expression.free_symbols, key=str)
@@ -34,11 +40,19 @@ def _expanded(expression: sp.Expr) -> sp.Expr:
 
 
 def difference(a: sp.Matrix, b: sp.Matrix) -> sp.Matrix:
-    """Return a − b, expanded: all zeros if and only if the two are the same polynomial in their symbols.
+    """Return a − b, expanded: all zeros if and only if the two are the same polynomials in their symbols.
+
+    Args:
+        a, b: matrices of polynomials.
 
     Raises:
         ValueError: the shapes differ.
+
+    Example:
+        >>> x, y = sp.symbols("x y")
+        >>> difference(sp.Matrix([(x + y) ** 2]), sp.Matrix([x**2 + y**2]))
+        Matrix([[2*x*y]])
     """
     if a.shape != b.shape:
-        raise ValueError(f"the shapes are {a.shape} and {b.shape}; they must be the same to be compared")
+        raise ValueError(f"the shapes are {a.shape} and {b.shape}; they must be equal")
     return (a - b).applyfunc(_expanded)

@@ -1,76 +1,81 @@
-"""Any recurrent network, unrolled in symbols: SymPy derives its gradient in three ways, and compares them exactly.
+"""Any recurrent network, unrolled in symbols: SymPy derives its gradient in three ways, to be compared exactly.
 
-A cell is given by what one step computes; `symbolic` and `symbolic_gated` give theirs. The rest is the same for all.
+A cell is given by what one step computes; `symbolic.rnn` and `symbolic.gated` define theirs. The rest is shared.
 
-Written out, gradients are too large to compare: `sympy.simplify` does not come back. But all their functions are
-applied to the same few arguments, the nodes of the network. Each node gets a symbol, and with the rules
-tanh′ = 1 − tanh², σ′ = σ (1 − σ), exp′ = exp, every gradient becomes a polynomial in symbols. Equal polynomials have
-equal expansions.
+Written-out gradients are too large to compare: `sympy.simplify` does not finish. But all their functions are applied to
+the same few arguments, the nodes of the network. Each node gets a symbol, and with the rules tanh′ = 1 − tanh²,
+σ′ = σ (1 − σ) and exp′ = exp every gradient becomes a polynomial in symbols. Equal polynomials have equal expansions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
 
-from unrolled.bptt import sigmoid
-from unrolled.bptt.common import check_shapes
 from unrolled.symbolic.polynomials import symbol_matrix
 
 LARGEST = {"hidden": 3, "inputs": 3, "symbols": 3, "steps": 4}
 Node = Callable[[str, Callable[[sp.Expr], sp.Expr], sp.Matrix], sp.Matrix]
 
 
-def _rows(matrix: sp.Matrix) -> sp.Matrix:
+def _column(matrix: sp.Matrix) -> sp.Matrix:
     """Return all entries of a matrix in one column, row after row."""
-    return matrix.reshape(matrix.rows * matrix.cols, 1)
+    return matrix.reshape(matrix.rows * matrix.cols, 1)  # (rows, columns) → (rows · columns, 1)
+
+
+def _array(matrix: sp.Matrix) -> np.ndarray:
+    """Return a matrix as an array of symbols."""
+    return np.array(matrix.tolist(), dtype=object)
+
+
+def stack(columns: Iterable[sp.Matrix]) -> np.ndarray:
+    """Return one column for each step as the rows of an array, (time, size)."""
+    return np.array([list(column) for column in columns], dtype=object)
 
 
 class Recurrence:
     """A recurrent network, unrolled, with a symbol for every weight, every input and every target.
 
-        s_t = the states after step t, one under the other, from s_{t−1} and x_t
+        s_t = the states after step t, stacked, from s_{t−1} and x_t
         o_t = W_hy h_t + b_y,  ŷ_t = softmax(o_t)                     (:eq:`eq-output`)
         L = Σ_t c_t L_t,  L_t = −Σ_i y_{t,i} ln ŷ_{t,i} = ln Σ_i exp o_{t,i} − Σ_i y_{t,i} o_{t,i}
 
-    Of a cell with one state, s_t is h_t; h_t always stands first. The last form of L_t holds where the targets y_t add
-    up to 1. Expressions of two kinds are in use: *written out*, with σ, tanh and exp in one another, down to the
-    weights (`states`, `loss`), and *in nodes*, with a symbol for each value of a σ or tanh and for each ŷ_{t,i} (all
-    gradients). `in_nodes` and `written_out` lead from one to the other. What is a polynomial in nodes, as under the
-    identity, has no symbol of its own.
+    For a cell with one state, s_t is h_t; otherwise h_t comes first. The last form of L_t holds if the targets y_t add
+    up to 1. Expressions come in two forms: *written out*, with σ, tanh and exp nested down to the weights (`states`,
+    `loss`), and *in nodes*, with a symbol for each value of a σ or tanh and for each ŷ_{t,i} (all gradients).
+    `written_out` turns the second form into the first.
 
-    A cell is a subclass: it names its `PARAMETERS`, their `AXES` and its `STATES`, and defines `_advance`.
+    A cell is a subclass: it names its `MODULE` and its `STATES`, and defines `_advance`.
 
     Args:
-        hidden: h, the length of a state, up to 3. With hidden = inputs = 1 all is scalar, except for the outputs.
-        inputs: d, the length of an input, up to 3.
+        hidden: h, the size of a state, up to 3. With hidden = inputs = 1 everything but the outputs is scalar.
+        inputs: d, the size of an input, up to 3.
         symbols: V, the size of the vocabulary, up to 3.
         steps: T, up to 4.
-        step_weights: c_1 … c_T, what each step's loss counts; floats are taken for the binary fractions that they are.
-            None: 1/T each, as in `bptt.rnn.forward`.
+        step_weights: c_1 … c_T, the weight of each step's loss; floats are read as exact binary fractions. None gives
+            1/T each, as in `bptt.rnn.forward`.
 
     Attributes:
         hidden: h.
         steps: T.
-        parameters: a `PARAMETERS` of SymPy matrices.
-        c: the step weights c_1 … c_T, in a dictionary by t, as all that follows.
+        parameters: the `Parameters` of the module, made of SymPy matrices.
+        c: the step weights c_1 … c_T, in a dictionary by t, like all that follow.
         x: x_1 … x_T, inputs × 1 each.
         y: the targets y_1 … y_T, symbols × 1 each.
         p: ŷ_1 … ŷ_T in nodes, symbols × 1 each: p_{t,i} stands for ŷ_{t,i}.
-        s: s_0 … s_T in nodes; s_0 is made of symbols of its own.
+        s: s_0 … s_T in nodes; s_0 has symbols of its own.
         states: s_0 … s_T written out.
-        losses: L_1 … L_T written out.
         loss: L written out.
 
     Raises:
         ValueError: a size out of range, or a wrong number of step weights.
     """
 
-    PARAMETERS: type[NamedTuple]
-    AXES: dict[str, tuple[str, ...]]
+    MODULE: ModuleType  # the code by hand: its Parameters, AXES and Trace
     STATES = ("h_0",)
 
     def __init__(
@@ -86,46 +91,39 @@ class Recurrence:
         self.c = dict(enumerate(weights, start=1))
         sizes = {"hidden_size": hidden, "input_size": inputs, "vocab_size": symbols}
         sizes["hidden_size + input_size"] = hidden + inputs
-        self.parameters = self.PARAMETERS(
-            **{name: symbol_matrix(name, *(sizes[axis] for axis in self.AXES[name])) for name in self._names()}
+        self.parameters = self.MODULE.Parameters(
+            **{name: symbol_matrix(name, *(sizes[axis] for axis in self.MODULE.AXES[name])) for name in self._names()}
         )
         times = range(1, steps + 1)
         self.x = {t: symbol_matrix(f"x_{t}", inputs) for t in times}
         self.y = {t: symbol_matrix(f"y_{t}", symbols) for t in times}
         self.p = {t: symbol_matrix(f"p_{t}", symbols) for t in times}
         self.s = {0: sp.Matrix.vstack(*(symbol_matrix(name, hidden) for name in self.STATES))}
-        self.states, self.losses = {0: self.s[0]}, {}
-        self._nodes, self._meanings, self._definitions = {}, {}, {}
+        self.states, losses = {0: self.s[0]}, []
+        self._nodes, self._meanings = {}, {}
         for t in times:
             self.states[t] = self._advance(t, self.states[t - 1], self._write)
-            self.s[t] = self._advance(t, self.s[t - 1], self._define)
-            o, total = self._logits(self.states[t]), sp.Symbol(f"Z_{t}")
-            self.losses[t] = self._step_loss(t, o)
+            self.s[t] = self._advance(t, self.s[t - 1], lambda name, phi, a: symbol_matrix(name, *a.shape))
+            o = self._logits(self.states[t])
+            losses.append(self.c[t] * self._step_loss(t, o))
             self._nodes |= self._softmax_nodes(t, o)
-            self._meanings |= self._softmax(t, o, sum(o.applyfunc(sp.exp)))
-            self._definitions |= self._softmax(t, self._logits(self.s[t]), total)
-        self.loss = sum(self.c[t] * self.losses[t] for t in times)
+            self._meanings |= self._softmax_meanings(t, o)
+        self.loss = sum(losses)
 
     def _names(self) -> Iterable[str]:
         """Return the names of the parameters that this network has."""
-        return self.PARAMETERS._fields
+        return self.MODULE.Parameters._fields
 
     def _advance(self, t: int, previous: sp.Matrix, node: Node) -> sp.Matrix:
         """Return s_t from s_{t−1}, with ``node(name, φ, a)`` for every φ(a): the equations of the cell."""
         raise NotImplementedError
 
     def _write(self, name: str, phi: Callable[[sp.Expr], sp.Expr], a: sp.Matrix) -> sp.Matrix:
-        """Return φ(a) written out, and keep what its symbols are."""
+        """Return φ(a) written out, and record which symbols stand for it."""
         values, symbols = a.applyfunc(phi), symbol_matrix(name, *a.shape)
         self._nodes |= dict(zip(values, symbols, strict=True))
         self._meanings |= dict(zip(symbols, values, strict=True))
         return values
-
-    def _define(self, name: str, phi: Callable[[sp.Expr], sp.Expr], a: sp.Matrix) -> sp.Matrix:
-        """Return the symbols of φ(a), and keep their definition by earlier ones."""
-        symbols = symbol_matrix(name, *a.shape)
-        self._definitions |= dict(zip(symbols, a.applyfunc(phi), strict=True))
-        return symbols
 
     def _logits(self, state: sp.Matrix) -> sp.Matrix:
         """Return o_t from s_t."""
@@ -135,55 +133,55 @@ class Recurrence:
         """Return L_t from o_t."""
         return sp.log(sum(o.applyfunc(sp.exp))) - self.y[t].dot(o)
 
-    def _softmax(self, t: int, o: sp.Matrix, total: sp.Expr) -> dict[sp.Expr, sp.Expr]:
-        """Return what Z_t is, Σ_i exp o_i, and what each ŷ_{t,i}, exp o_i / Z_t."""
+    def _softmax_meanings(self, t: int, o: sp.Matrix) -> dict[sp.Expr, sp.Expr]:
+        """Return what Z_t stands for, Σ_i exp o_i, and what each ŷ_{t,i} stands for, exp o_i / Σ_i exp o_i."""
         values = o.applyfunc(sp.exp)
-        return {sp.Symbol(f"Z_{t}"): sum(values)} | dict(zip(self.p[t], values / total, strict=True))
+        total = sum(values)
+        return {sp.Symbol(f"Z_{t}"): total} | dict(zip(self.p[t], values / total, strict=True))
 
     def _softmax_nodes(self, t: int, o: sp.Matrix) -> dict[sp.Expr, sp.Expr]:
-        """Return how the parts of softmax(o) are written in nodes: Σ_i exp o_i is Z_t, and exp o_i is ŷ_{t,i} Z_t."""
+        """Return the parts of softmax(o) in nodes: Σ_i exp o_i is Z_t, and exp o_i is ŷ_{t,i} Z_t."""
         total, nodes = sp.Symbol(f"Z_{t}"), {}
         for o_i, p_i in zip(o, self.p[t], strict=True):
-            nodes |= {sp.exp(o_i): p_i * total, sp.exp(-o_i): 1 / (p_i * total)}  # the second where V = 1
+            nodes |= {sp.exp(o_i): p_i * total, sp.exp(-o_i): 1 / (p_i * total)}  # the second if V = 1
         return {sum(o.applyfunc(sp.exp)): total} | nodes
 
     def variables(self, name: str) -> sp.Matrix:
-        """Return the symbols of a weight, of a state before the first step, or of the input x_1, x_2, …
+        """Return the symbols of a weight, of a state before the first step, or of an input x_1, x_2, …
 
         Raises:
-            ValueError: there is no such thing in this network.
+            ValueError: the network has no variable of this name.
         """
-        every = {weight: getattr(self.parameters, weight) for weight in self._names()}
-        every |= {state: symbol_matrix(state, self.hidden) for state in self.STATES} | {
-            f"x_{t}": self.x[t] for t in self.x
-        }
-        if name not in every:
-            raise ValueError(f"{name!r} is not in this network; it has {', '.join(every)}")
-        return every[name]
+        variables = {weight: getattr(self.parameters, weight) for weight in self._names()}
+        variables |= {state: symbol_matrix(state, self.hidden) for state in self.STATES}
+        variables |= {f"x_{t}": self.x[t] for t in self.x}
+        if name not in variables:
+            raise ValueError(f"{name!r} is not in this network; it has {', '.join(variables)}")
+        return variables[name]
 
     def in_nodes(self, expression: sp.Expr | sp.Matrix) -> sp.Expr | sp.Matrix:
-        """Return what was written out with a symbol for each node (and Z_t for Σ_i exp o_{t,i})."""
+        """Return a written-out expression in nodes, with Z_t for Σ_i exp o_{t,i}."""
         return expression.xreplace(self._nodes)
 
     def written_out(self, expression: sp.Expr | sp.Matrix) -> sp.Expr | sp.Matrix:
-        """Return what was in nodes with every node written out, down to the weights."""
+        """Return an expression in nodes with every node written out, down to the weights."""
         return expression.xreplace(self._meanings)
 
     # (a) by brute differentiation
 
     def brute(self, name: str) -> sp.Matrix:
-        """Return ∂L/∂θ, of the shape of θ, the loss written out and differentiated; afterwards put in nodes.
+        """Return ∂L/∂θ in nodes, of the shape of θ: the written-out loss, differentiated.
 
         Args:
             name: θ, as in `variables`.
         """
-        by = self.variables(name)
-        return self.in_nodes(by.applyfunc(lambda variable: sp.diff(self.loss, variable)))
+        theta = self.variables(name)
+        return self.in_nodes(theta.applyfunc(lambda variable: sp.diff(self.loss, variable)))
 
-    # one step, everything before it held fixed: immediate derivatives
+    # one step with everything before it held fixed: immediate derivatives
 
-    def _local(self, t: int, previous: sp.Matrix, by: sp.Matrix) -> sp.Matrix:
-        """Return the Jacobian of s_t, as computed from `previous`, in nodes; `previous` is left in it."""
+    def _local(self, t: int, previous: sp.Matrix, theta: sp.Matrix) -> sp.Matrix:
+        """Return ∂s_t/∂θ in nodes, where s_t is computed from `previous`, whose symbols remain."""
         nodes = {}
 
         def node(name: str, phi: Callable[[sp.Expr], sp.Expr], a: sp.Matrix) -> sp.Matrix:
@@ -191,44 +189,44 @@ class Recurrence:
             nodes.update(zip(values, symbol_matrix(name, *a.shape), strict=True))
             return values
 
-        return self._advance(t, previous, node).jacobian(_rows(by)).xreplace(nodes)
+        return self._advance(t, previous, node).jacobian(_column(theta)).xreplace(nodes)
 
     def _held(self) -> sp.Matrix:
-        """Return symbols in the place of a state, which depend on nothing."""
+        """Return symbols in the place of a state, which depend on nothing else."""
         return symbol_matrix("held", *self.s[0].shape)
 
     def immediate(self, name: str, t: int) -> sp.Matrix:
-        """Return ∂⁺s_t/∂θ in nodes, with a column for each entry of θ, row after row: s_{t−1} counts as a constant.
+        """Return ∂⁺s_t/∂θ in nodes, with s_{t−1} held fixed and a column for each entry of θ, row after row.
 
-        Of s_0 it is the derivative that is not 0: by itself, the unit matrix.
+        At t = 0 only the initial states have a derivative that is not zero: the identity.
         """
-        by = self.variables(name)
+        theta = self.variables(name)
         if t == 0:
-            return self.s[0].jacobian(_rows(by))
+            return self.s[0].jacobian(_column(theta))
         held = self._held()
-        return self._local(t, held, by).xreplace(dict(zip(held, self.s[t - 1], strict=True)))
+        return self._local(t, held, theta).xreplace(dict(zip(held, self.s[t - 1], strict=True)))
 
     def jacobian(self, t: int) -> sp.Matrix:
-        """Return J_t = ∂s_t/∂s_{t−1} in nodes: of the vanilla cell diag(φ′(a_t)) W_hh (:eq:`eq-jacobian`)."""
+        """Return J_t = ∂s_t/∂s_{t−1} in nodes; for the vanilla cell, diag(1 − h_t ⊙ h_t) W_hh (:eq:`eq-jacobian`)."""
         held = self._held()
         return self._local(t, held, held).xreplace(dict(zip(held, self.s[t - 1], strict=True)))
 
     def immediate_loss(self, t: int) -> sp.Matrix:
-        """Return ∂⁺L/∂s_t in nodes: through step t's own prediction only, W_hyᵀ e_t."""
+        """Return ∂⁺L/∂s_t in nodes: through the prediction at step t alone, W_hyᵀ e_t."""
         state = self._held()
         return self._local_loss(t, state, state)
 
-    def _local_loss(self, t: int, state: sp.Matrix, by: sp.Matrix) -> sp.Matrix:
-        """Return the derivative of c_t L_t(state), put in nodes, of the shape of what it is taken by."""
+    def _local_loss(self, t: int, state: sp.Matrix, theta: sp.Matrix) -> sp.Matrix:
+        """Return the derivative of c_t L_t(state) with respect to θ, in nodes, of the shape of θ."""
         o = self._logits(state)
         nodes, loss = self._softmax_nodes(t, o), self.c[t] * self._step_loss(t, o)
-        local = by.applyfunc(lambda variable: sp.expand(sp.diff(loss, variable).xreplace(nodes)))
+        local = theta.applyfunc(lambda variable: sp.expand(sp.diff(loss, variable).xreplace(nodes)))
         return local.xreplace(dict(zip(state, self.s[t], strict=True)))
 
     # (b) the recursion
 
     def state_gradient(self, t: int) -> sp.Matrix:
-        """Return ∂L/∂s_t in nodes, the total derivative: through step t and all later ones.
+        """Return the total derivative ∂L/∂s_t in nodes: through step t and all later ones.
 
         ∂L/∂s_t = ∂⁺L/∂s_t + J_{t+1}ᵀ ∂L/∂s_{t+1}      (:eq:`eq-delta-h`)
         """
@@ -236,22 +234,25 @@ class Recurrence:
         return own if t == self.steps else own + self.jacobian(t + 1).T * self.state_gradient(t + 1)
 
     def recursion(self, name: str) -> sp.Matrix:
-        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t (∂⁺s_t/∂θ)ᵀ ∂L/∂s_t, and through the outputs Σ_t ∂⁺L_t/∂θ."""
+        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t (∂⁺s_t/∂θ)ᵀ ∂L/∂s_t + Σ_t c_t ∂⁺L_t/∂θ.
+
+        The last sum is zero unless θ is W_hy or b_y.
+        """
         total = self._through_outputs(name)
         for t in range(self.steps + 1):
             total += (self.immediate(name, t).T * self.state_gradient(t)).reshape(*total.shape)
         return total
 
     def _through_outputs(self, name: str) -> sp.Matrix:
-        """Return Σ_t c_t ∂⁺L_t/∂θ in nodes, the states held fixed: zero unless θ is W_hy or b_y."""
-        by = self.variables(name)
+        """Return Σ_t c_t ∂⁺L_t/∂θ in nodes, with the states held fixed: zero unless θ is W_hy or b_y."""
+        theta = self.variables(name)
         held = self._held()
-        return sum((self._local_loss(t, held, by) for t in self.x), sp.zeros(*by.shape))
+        return sum((self._local_loss(t, held, theta) for t in self.x), sp.zeros(*theta.shape))
 
     # (c) the double sum
 
     def product(self, t: int, k: int) -> sp.Matrix:
-        """Return ∂s_t/∂s_k = J_t J_{t−1} ⋯ J_{k+1} in nodes: the latest step stands on the left.
+        """Return ∂s_t/∂s_k = J_t J_{t−1} ⋯ J_{k+1} in nodes, with the latest step on the left.
 
         Raises:
             ValueError: not 0 ≤ k ≤ t ≤ T.
@@ -263,14 +264,10 @@ class Recurrence:
             result = result * self.jacobian(step)
         return result
 
-    def total(self, name: str, t: int) -> sp.Matrix:
-        """Return ∂s_t/∂θ = Σ_k J_t ⋯ J_{k+1} ∂⁺s_k/∂θ in nodes, the total derivative: a column for each of θ."""
-        return sum((self.product(t, k) * self.immediate(name, k) for k in range(t)), self.immediate(name, t))
-
     def double_sum(self, name: str) -> sp.Matrix:
-        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t Σ_{k≤t} (J_t ⋯ J_{k+1} ∂⁺s_k/∂θ)ᵀ ∂⁺L/∂s_t.
+        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t Σ_{k≤t} (J_t ⋯ J_{k+1} ∂⁺s_k/∂θ)ᵀ ∂⁺L/∂s_t + Σ_t c_t ∂⁺L_t/∂θ.
 
-        This is :eq:`eq-double-sum`. To it belongs Σ_t c_t ∂⁺L_t/∂θ, which is zero unless θ is W_hy or b_y.
+        The double sum is :eq:`eq-double-sum`; the last sum is zero unless θ is W_hy or b_y.
         """
         total = self._through_outputs(name)
         for t in range(1, self.steps + 1):
@@ -279,44 +276,30 @@ class Recurrence:
                 total += (path.T * self.immediate_loss(t)).reshape(*total.shape)
         return total
 
-    # running what was derived
+    # the code by hand on symbols
 
-    def function(self, expression: sp.Expr | sp.Matrix) -> Callable[..., np.ndarray]:
-        """Return a NumPy function that computes an expression, each node once.
+    def targets(self, symbols: Sequence[int]) -> dict[sp.Expr, int]:
+        """Return the values of the targets' symbols, for ``xreplace``: y_{t,i} is 1 if i is the symbol at step t."""
+        return {y: int(i == symbols[t - 1]) for t in self.y for i, y in enumerate(self.y[t])}
+
+    def trace(self, symbols: Sequence[int]) -> NamedTuple:
+        """Return a trace of symbols instead of numbers, for the `backward` of `MODULE`.
 
         Args:
-            expression: in nodes or written out; an expression, or a matrix.
-
-        Returns:
-            A function of (parameters, inputs, targets, *states), as the cell's own `forward` takes them for one
-            sequence: a `PARAMETERS` of arrays, (time, input_size), (time,) integers, and for each state before the
-            first step (hidden_size,); without them, zeros. It returns an array of the matrix' shape, where a column has
-            two axes too, or a number for an expression. It raises a ValueError where arrays do not fit together, or
-            are not of the sizes of this network.
+            symbols: the targets, integers, one for each step.
         """
-        names = list(self._names())
-        matrices = [self.variables(name) for name in (*names, *self.STATES)] + [*self.x.values(), *self.y.values()]
-        symbols, definitions = [symbol for matrix in matrices for symbol in matrix], list(self._definitions.items())
-        modules, in_nodes = [{"sigma": sigmoid}, "numpy"], self.in_nodes(expression)
-        run = sp.lambdify(symbols, in_nodes, modules, cse=lambda expressions: (definitions, expressions))
+        weights = {name: _array(self.variables(name)) for name in self._names()}
+        weights = {name: w if len(self.MODULE.AXES[name]) == 2 else w[:, 0] for name, w in weights.items()}
+        return self.MODULE.Trace(
+            parameters=self.MODULE.Parameters(**weights),
+            inputs=stack(self.x.values()),
+            targets=np.array(symbols),
+            step_weights=np.array(list(self.c.values()), dtype=object),
+            states=stack(s[: self.hidden, :] for s in self.s.values()),
+            probabilities=stack(self.p.values()),
+            **self._cell_values(),
+        )
 
-        def evaluate(parameters: NamedTuple, inputs, targets, *states) -> np.ndarray:
-            inputs, targets = np.asarray(inputs), np.asarray(targets)
-            states = [np.asarray(state) for state in states] or [np.zeros(self.hidden)] * len(self.STATES)
-            weights = [getattr(parameters, name) for name in names]
-            expected = [self._shape(name) for name in names], self.steps
-            found = [np.shape(weight) for weight in weights], len(inputs)
-            if found != expected:
-                raise ValueError(
-                    f"{', '.join(names)} have shapes {found[0]} and there are {found[1]} steps; "
-                    f"this network was derived for {expected[0]} and {expected[1]}"
-                )
-            check_shapes(parameters, self.AXES, inputs, targets, dict(zip(self.STATES, states, strict=True)))
-            one_hot = np.eye(len(parameters.b_y))[targets]  # (time, vocab)
-            return run(*np.concatenate([np.ravel(array) for array in (*weights, *states, inputs, one_hot)]))
-
-        return evaluate
-
-    def _shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a weight as an array: that of its matrix, or its length."""
-        return self.variables(name).shape[: len(self.AXES[name])]
+    def _cell_values(self) -> dict[str, np.ndarray | str]:
+        """Return the fields that only this cell's trace has."""
+        return {}

@@ -26,6 +26,9 @@ class Corpus:
         test: the text to report on, once; empty where the split has only two parts.
         licence: what may be done with it.
         files: the files it was read from: a stand-in where only that is there, not the published file.
+
+    >>> Corpus("fox", "The quick brown fox", " jumps", "", "public domain", ()).validation
+    ' jumps'
     """
 
     name: str

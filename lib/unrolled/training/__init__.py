@@ -1,7 +1,8 @@
 """The loop that trains a language model and loses nothing (chapter 7).
 
-`recipe` decides how to train, `loop` does it, and `run` is all that a training consists of; `checkpoints`,
-`interruption`, `progress` and `distributed` let it be stopped, watched and shared among processes.
+`recipe` decides how to train, `loop` does it with the `loss`, and `run` holds all that a training consists of.
+`checkpoints`, `interruption` and `progress` let it be stopped, resumed and watched; `distributed` shares it among
+several processes.
 """
 
 from unrolled.training.checkpoints import CheckpointError

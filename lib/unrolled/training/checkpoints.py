@@ -1,75 +1,101 @@
-"""Keep a training run in a file, so that it can be stopped at any moment and go on as if nothing had happened."""
+"""Save a training run in a file, so that it can be stopped at any moment and resumed as if nothing had happened."""
 
 from __future__ import annotations
 
 import io
-import os
 import pickle
+import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
 
+from unrolled import __version__
 from unrolled.cells import detach, select
 from unrolled.models import NeuralModel
+from unrolled.models.files import read_archive
 from unrolled.training import distributed
-from unrolled.training.recipe import Recipe
 from unrolled.training.run import History, Run
+from unrolled.whole_files import replace_file
+
+FIELDS = ("version", "recipe", "text", "made", "done", "model", "optimizer", "state", "history", "best", "random")
+FIELDS += ("cuda-random",)
+MINUTES = 1.0  # between two checkpoints at the most, however slow the updates are
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint cannot be written, read or continued; the message says which file and what to do."""
+    """A checkpoint cannot be written, read or resumed; the message names the file and the remedy."""
 
 
 class Checkpoints:
-    """Write a run into a file from time to time, each time in place of the last.
+    """Save a run in a file every so many updates, and at least every minute, each time in place of the last.
 
     Args:
-        path: the file; None: keep nothing.
-        every: updates between two writings.
-        minutes: minutes between two writings. Whichever is over first counts.
+        path: the file; None saves nothing.
+        every: updates between two checkpoints, unless a minute has passed first.
 
     Attributes:
-        written: the updates done by the run in the file; 0 where there is none.
+        written: the number of updates of the run in the file; 0 if there is none.
 
     Raises:
-        ValueError: an interval that is not above 0.
-        CheckpointError: the folder cannot be written.
+        ValueError: `every` is not above 0.
+        CheckpointError: the folder cannot be written to.
+
+    Example:
+        >>> from unrolled.models import LanguageModel
+        >>> from unrolled.training import Recipe
+        >>> model, recipe = LanguageModel(5), Recipe(updates=100)
+        >>> run = Run(model, recipe.optimizer_of(model.parameters()), recipe)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoints = Checkpoints(Path(folder, "run.pt"), every=2)
+        ...     for done in range(1, 6):
+        ...         run.done = done  # after an update
+        ...         checkpoints.save(run)
+        ...     resumed = Run(model, run.optimizer, recipe)
+        ...     checkpoints.restore(resumed)
+        >>> resumed.done
+        4
     """
 
-    def __init__(self, path: Path | str | None, every: int, minutes: float):
-        for name, interval in (("checkpoint_every", every), ("checkpoint_minutes", minutes)):
-            if not interval > 0:
-                raise ValueError(f"{name} is {interval}; it must be above 0")
+    def __init__(self, path: Path | str | None, every: int):
+        if not every > 0:
+            raise ValueError(f"checkpoint_every is {every}; it must be above 0")
         self.path = None if path is None else Path(path)
-        self.every, self.minutes = every, minutes
-        self.written, self._when = 0, time.monotonic()
+        self.every = every
+        self.written, self._saved_at = 0, time.monotonic()
         if self.path is not None:
             distributed.first(lambda: _check_writable(self.path))
 
     def restore(self, run: Run) -> None:
-        """Make the run the one in the file, where there is a file; raise CheckpointError where that does not work."""
+        """Turn the run into the one in the file, if there is a file.
+
+        Raises:
+            CheckpointError: what `restore` raises.
+        """
         if self.path is not None and distributed.first(self.path.exists):
             restore(self.path, run)
             self.written = run.done
 
-    def keep(self, run: Run, *, now: bool = False) -> None:
-        """Write the run if it is time, or `now`; not twice the same."""
+    def save(self, run: Run, *, now: bool = False) -> None:
+        """Save the run if it is due, or in any case if `now`, but never the same run twice.
+
+        Raises:
+            CheckpointError: what `save_checkpoint` raises.
+        """
         if self.path is None or run.done == self.written:
             return
-        late = time.monotonic() - self._when >= 60 * self.minutes
+        late = time.monotonic() - self._saved_at >= 60 * MINUTES
         if now or run.done % self.every == 0 or distributed.largest(late):
             save_checkpoint(self.path, run)
-            self.written, self._when = run.done, time.monotonic()
+            self.written, self._saved_at = run.done, time.monotonic()
 
 
 def _check_writable(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        probe = path.with_name(path.name + ".part")
-        probe.touch()
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
     except OSError as error:
         raise CheckpointError(
             f"checkpoints cannot be written to {path.parent} ({error.strerror}); choose another folder"
@@ -77,18 +103,23 @@ def _check_writable(path: Path) -> None:
 
 
 def save_checkpoint(path: Path, run: Run) -> None:
-    """Write the run to a file beside the checkpoint, then put it in its place: a reader sees the old or the new.
+    """Save the run in a file, in place of what was there: a reader finds the old run or the new one.
 
-    Where several processes share the streams, the first writes the states of all.
+    Where several processes share the streams, the first one writes the states of all.
+
+    Args:
+        path: the file.
+        run: the run.
 
     Raises:
-        CheckpointError: the file cannot be written; the last one stays.
+        CheckpointError: the file cannot be written; the previous one stays.
     """
     on_gpu = run.model.device.type == "cuda"
     content = {
+        "version": __version__,
         "recipe": asdict(run.recipe),
         "text": run.text,
-        "made": _made(run.model),
+        "made": _constructor_call(run.model),
         "done": run.done,
         "model": run.model.state_dict(),
         "optimizer": run.optimizer.state_dict(),
@@ -102,22 +133,22 @@ def save_checkpoint(path: Path, run: Run) -> None:
 
 
 def _write(path: Path, content: dict) -> None:
-    part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as file:
+        with replace_file(path) as file:
             torch.save(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
+    except (OSError, RuntimeError) as error:  # PyTorch reports a full disk as a RuntimeError
         raise CheckpointError(f"the checkpoint {path} could not be written: {error}; the last one stays") from error
 
 
 def restore(path: Path, run: Run) -> None:
-    """Load a run from its file into one with the same recipe, text and model, and set the random numbers to go on.
+    """Turn a run into the one in a file, and set the random number generators to where they were.
+
+    Args:
+        path: the file that `save_checkpoint` wrote.
+        run: a run of the same recipe, text and model.
 
     Raises:
-        CheckpointError: the file cannot be read, is damaged, or is of another run.
+        CheckpointError: the file cannot be read, is damaged, or belongs to another run.
     """
     try:
         file = io.BytesIO(distributed.first(path.read_bytes))
@@ -126,29 +157,36 @@ def restore(path: Path, run: Run) -> None:
             f"the checkpoint {path} cannot be read ({error.strerror}); make it readable, or use another file"
         ) from error
     try:
-        content = torch.load(file, map_location=run.model.device, weights_only=True)
-        before = Recipe(**content["recipe"])
+        content = read_archive(file, run.model.device)
+        if missing := [name for name in FIELDS if name not in content]:
+            raise ValueError(f"it lacks {', '.join(missing)}")
+        recipe, text, constructor_call = dict(content["recipe"]), content["text"], content["made"]
     except torch.OutOfMemoryError:
         raise  # nothing is wrong with the file
     except (RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
         raise CheckpointError(
-            f"the checkpoint {path} is damaged and cannot be read; delete it to start again"
+            f"the checkpoint {path} is damaged and cannot be read ({error}); delete it to start again"
         ) from error
-    was = [f"{name}={value}" for name, value in asdict(before).items() if value != getattr(run.recipe, name)]
-    if was:
+    expected = asdict(run.recipe)
+    if unlike := sorted(recipe.keys() ^ expected.keys()):
         raise CheckpointError(
-            f"the checkpoint {path} belongs to a run with {', '.join(was)}; use the same recipe to go on, "
+            f"the checkpoint {path} was written by version {content['version']}, whose recipes differ in "
+            f"{', '.join(unlike)} from those of version {__version__}; go on with that version, or use another file"
+        )
+    other = [f"{name}={value}" for name, value in recipe.items() if value != expected[name]]
+    if other:
+        raise CheckpointError(
+            f"the checkpoint {path} belongs to a run with {', '.join(other)}; use the same recipe to go on, "
             "or another file"
         )
-    if content.get("text", run.text) != run.text:
+    if text != run.text:
         raise CheckpointError(
             f"the checkpoint {path} belongs to a run on another text; use the same text to go on, or another file"
         )
-    now = _made(run.model)
-    if (other := content.get("made", now)) != now:
+    if constructor_call != _constructor_call(run.model):
         raise CheckpointError(
-            f"the checkpoint {path} belongs to another model, made by {other}, where this one is made by {now}; "
-            "make the same to go on, or use another file"
+            f"the checkpoint {path} belongs to another model, made by {constructor_call}, where this one is made by "
+            f"{_constructor_call(run.model)}; make the same to go on, or use another file"
         )
     try:
         run.model.load_state_dict(content["model"])
@@ -156,24 +194,24 @@ def restore(path: Path, run: Run) -> None:
     except (RuntimeError, ValueError) as error:
         raise CheckpointError(f"the checkpoint {path} belongs to another model; use another file") from error
     run.history = History(**content["history"])
-    run.done, run.best = content["done"], content.get("best")
+    run.done, run.best = content["done"], content["best"]
     if content["state"] is not None:
         run.state = select(content["state"], distributed.share(run.recipe.batch))
-    torch.set_rng_state(_own(content["random"], torch.get_rng_state()))
-    if content.get("cuda-random") is not None and run.model.device.type == "cuda":
-        now = torch.cuda.get_rng_state(run.model.device)
-        torch.cuda.set_rng_state(_own(content["cuda-random"], now), run.model.device)
+    torch.set_rng_state(_own_part(content["random"], torch.get_rng_state()))
+    if content["cuda-random"] is not None and run.model.device.type == "cuda":
+        current = torch.cuda.get_rng_state(run.model.device)
+        torch.cuda.set_rng_state(_own_part(content["cuda-random"], current), run.model.device)
 
 
-def _made(model: NeuralModel) -> str:
-    """Return how a model was made, as one writes it."""
-    by_place, by_name = model.arguments
-    told = [*map(repr, by_place), *(f"{name}={value!r}" for name, value in sorted(by_name.items()))]
-    return f"{type(model).__name__}({', '.join(told)})"
+def _constructor_call(model: NeuralModel) -> str:
+    """Return the call that makes a model like this one, as Python code."""
+    positional, keywords = model.arguments
+    arguments = [*map(repr, positional), *(f"{name}={value!r}" for name, value in sorted(keywords.items()))]
+    return f"{type(model).__name__}({', '.join(arguments)})"
 
 
-def _own(states: torch.Tensor, now: torch.Tensor) -> torch.Tensor:
-    """Return this process's part of all processes' random states, or its state now if there were fewer processes."""
-    parts = states.cpu().split(len(now))
-    mine = parts[distributed.rank()] if distributed.rank() < len(parts) else now
-    return mine.clone()  # PyTorch crashes where it is given a view into something longer
+def _own_part(states: torch.Tensor, current: torch.Tensor) -> torch.Tensor:
+    """Return this process's part of all processes' random states, or its current one if there were fewer processes."""
+    parts = states.cpu().split(len(current))
+    own = parts[distributed.rank()] if distributed.rank() < len(parts) else current
+    return own.clone()  # PyTorch crashes when it is given a view into something longer

@@ -1,14 +1,14 @@
-"""Share one training among several processes, on one machine or on many, as ``torchrun`` starts them.
+"""Share one training among several processes, on one machine or on many, started by ``torchrun``.
 
     torchrun --nproc-per-node 2 -m unrolled run NAME
 
-Each process has all the weights and its own streams, which are neighbouring rows of the batch. With n processes, L_p
-the mean loss of the streams of process p, and g_p its gradient, every one of them updates with
+Every process has all the weights and its own streams, which are neighbouring rows of the batch. With n processes, L_p
+the mean loss of the streams of process p, and g_p its gradient, all of them update with
 
     L = 1/n Σ_p L_p,   g = 1/n Σ_p g_p
 
-which is what a single process finds with the whole batch, up to rounding. What is written, the first process writes. A
-single process is the first of one: for it, each function here is nothing but its plain case.
+which is what a single process computes from the whole batch, up to rounding. Only the first process writes files. A
+process alone is the first of one, and every function here does the plain thing for it.
 """
 
 from __future__ import annotations
@@ -30,24 +30,29 @@ _ALONE: ContextVar[bool] = ContextVar("alone", default=False)
 
 @contextmanager
 def together(device: torch.device) -> Iterator[None]:
-    """Join the processes that ``torchrun`` started, for the length of the ``with`` block; without it, do nothing.
+    """Connect the processes that ``torchrun`` started for the length of the ``with`` block; without it, do nothing.
 
-    They speak through gloo about what is on the CPU and through NCCL about what is on a GPU.
+    They exchange tensors on the CPU through gloo and tensors on a GPU through NCCL.
 
     Args:
-        device: what they compute on. Where that is ``cuda``, each takes the GPU of its own number on its machine.
+        device: what they compute on. If it is ``cuda``, each process takes the GPU of its own number on its machine.
 
     Raises:
         ValueError: a machine has fewer GPUs than processes.
+
+    Example:
+        >>> with together(torch.device("cpu")):  # in a process that torchrun did not start
+        ...     count(), rank(), share(batch=8)
+        (1, 0, slice(0, 8, None))
     """
     if not launched():
         yield
         return
     if device.type == "cuda":
-        place, there = dist.get_node_local_rank(), torch.cuda.device_count()
-        if place >= there:
-            raise ValueError(f"there is no GPU for process {place + 1} of this machine, only {there}; start fewer")
-        torch.cuda.set_device(place)
+        number, gpus = dist.get_node_local_rank(), torch.cuda.device_count()
+        if number >= gpus:
+            raise ValueError(f"there is no GPU for process {number + 1} of this machine, only {gpus}; start fewer")
+        torch.cuda.set_device(number)
     dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
     try:
         yield
@@ -62,7 +67,13 @@ def launched() -> bool:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Let this process work as if it were the only one, for the length of the ``with`` block."""
+    """Let this process work as if it were the only one, for the length of the ``with`` block.
+
+    Example:
+        >>> with alone():
+        ...     count()
+        1
+    """
     token = _ALONE.set(True)
     try:
         yield
@@ -71,20 +82,23 @@ def alone() -> Iterator[None]:
 
 
 def count() -> int:
-    """Return how many processes there are."""
+    """Return the number of processes."""
     return dist.get_world_size() if not _ALONE.get() and dist.is_available() and dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """Return this process's number: 0 … count() − 1."""
+    """Return this process's number, 0 … count() − 1."""
     return dist.get_rank() if count() > 1 else 0
 
 
 def share(batch: int) -> slice:
-    """Return which rows of the batch are this process's.
+    """Return the rows of the batch that are this process's.
+
+    Args:
+        batch: the number of rows in all.
 
     Raises:
-        ValueError: the rows cannot be shared equally.
+        ValueError: the processes cannot share the rows equally.
     """
     if batch % count():
         raise ValueError(f"batch is {batch}, which {count()} processes cannot share equally; start another number")
@@ -93,7 +107,7 @@ def share(batch: int) -> slice:
 
 
 def begin(model: Module) -> None:
-    """Give all processes the weights of the first, and each random numbers of its own (for dropout)."""
+    """Give all processes the weights of the first, and each of them its own random numbers (for dropout)."""
     if count() > 1:
         for tensor in model.state_dict().values():
             dist.broadcast(tensor, 0)
@@ -102,17 +116,17 @@ def begin(model: Module) -> None:
 
 
 def average(tensors: Iterable[torch.Tensor]) -> None:
-    """Put the mean over all processes in the place of each tensor; they are sent as one."""
+    """Replace each tensor by its mean over all processes, in place; all are sent as one."""
     if count() > 1:
         tensors = list(tensors)
-        means = torch.cat([tensor.flatten() for tensor in tensors]) / count()
+        means = torch.cat([tensor.flatten() for tensor in tensors]) / count()  # (numbers in all,)
         dist.all_reduce(means)
         for tensor, mean in zip(tensors, means.split([tensor.numel() for tensor in tensors]), strict=True):
             tensor.copy_(mean.view_as(tensor))
 
 
 def largest(number: int) -> int:
-    """Return the largest of the processes' numbers: one decision for all of them."""
+    """Return the largest of the processes' numbers, so that all of them decide alike."""
     if count() == 1:
         return number
     numbers = torch.tensor([number])
@@ -121,7 +135,7 @@ def largest(number: int) -> int:
 
 
 def join(state: State) -> State:
-    """Return the state, however it is nested, of all processes: their rows, (batch, …), in the order of the ranks."""
+    """Return the state of all processes, however it is nested: their rows, (batch, …), in the order of the ranks."""
     if count() == 1:
         return state
     if isinstance(state, tuple):
@@ -132,10 +146,18 @@ def join(state: State) -> State:
 
 
 def first(make: Callable[[], T]) -> T:
-    """Call a function in the first process only; return in all what it returned, or raise what it raised."""
+    """Call a function in the first process alone; in every process, return its result or raise its error.
+
+    Args:
+        make: the function. With several processes its result must be something that `pickle` takes.
+
+    Example:
+        >>> first(lambda: "written once")
+        'written once'
+    """
     if count() == 1:
         return make()
-    answer = [None, None]
+    answer = [None, None]  # the result and the error
     if rank() == 0:
         try:
             answer[0] = make()

@@ -1,4 +1,4 @@
-"""Let the step in progress end before Ctrl-C or SIGTERM ends the process."""
+"""Let the update in progress end before Ctrl-C or SIGTERM ends the process."""
 
 from __future__ import annotations
 
@@ -12,29 +12,38 @@ from unrolled.training import distributed
 class Interruption:
     """Note a request to stop, and obey it at the end of the ``with`` block.
 
-        with Interruption() as interruption:
-            while work is left and not interruption.requested():
-                take a step
-            save
-
-    Then the end of the block raises what the request stands for: KeyboardInterrupt for Ctrl-C (SIGINT), SystemExit with
-    code 143 for SIGTERM. A second request raises it at once, wherever the block is. A signal that the process ignores
-    goes on being ignored. Only the main thread is sent signals: in any other this does nothing. Where several processes
-    work together, each in such a block, a request to one is a request to all.
+    Ctrl-C (SIGINT) then raises KeyboardInterrupt, and SIGTERM raises SystemExit with code 143. A second request raises
+    at once, wherever the block is. A signal that the process ignores stays ignored. Only the main thread receives
+    signals; in any other thread this does nothing. Where several processes work together, each in such a block, a
+    request to one is a request to all.
 
     Args:
-        active: False: do nothing, so that a request stops the block at once.
+        active: if False, do nothing: a request stops the block at once.
+
+    Example:
+        >>> done = 0
+        >>> try:
+        ...     with Interruption() as interruption:
+        ...         while done < 10 and not interruption.requested():
+        ...             done += 1
+        ...             if done == 3:
+        ...                 signal.raise_signal(signal.SIGTERM)
+        ...         print("save after step", done)
+        ... except SystemExit as stop:
+        ...     print("exit code", stop.code)
+        save after step 3
+        exit code 143
     """
 
     def __init__(self, active: bool = True):
         self._active = active and threading.current_thread() is threading.main_thread()
         self._signal, self._agreed = 0, 0  # what this process was sent, and what all processes know of
-        self._handlers = {}  # those that were there before
+        self._handlers = {}  # the handlers from before the block
 
     def __enter__(self) -> Interruption:
         if self._active:
             for number in (signal.SIGINT, signal.SIGTERM):
-                if signal.getsignal(number) not in (signal.SIG_IGN, None):  # None: it is not Python's to restore
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):  # None: Python could not restore it
                     self._handlers[number] = signal.signal(number, self._note)
         return self
 
@@ -45,7 +54,7 @@ class Interruption:
             self._obey(self._agreed)
 
     def requested(self) -> bool:
-        """Return whether there was a request; all processes have to ask together, and get the same answer."""
+        """Return whether a stop was requested; all processes must ask together, and all get the same answer."""
         if self._active:
             self._agreed = distributed.largest(self._signal)
         return self._agreed > 0

@@ -25,7 +25,7 @@ from unrolled.training.run import History, Run
 
 
 class TrainingDiverged(RuntimeError):
-    """The loss or its gradient is no longer a number; the message says at which update and what may help."""
+    """The loss or its gradient is no longer finite; the message says at which update, and what may help."""
 
 
 def train(
@@ -37,81 +37,88 @@ def train(
     validate_every: int = 0,
     checkpoint: Path | str | None = None,
     checkpoint_every: int = 1000,
-    checkpoint_minutes: float = 10.0,
-    log_every: int = 100,
     watch: Callable[[int], None] | None = None,
     progress: bool = True,
     label: str = "training",
 ) -> History:
-    """Train the model in place.
+    """Train a language model on a text, in place.
 
-    With a `checkpoint`, everything that the run consists of is written there from time to time, and when Ctrl-C or
-    SIGTERM stops the process: the update in progress ends first. (A second Ctrl-C stops at once.) A run that was
-    stopped or killed goes on from there when the same call is made again, and ends with the same weights as if nothing
-    had happened (to the bit, on the same machine). Beside it, in a file with ``.jsonl`` added to its name, is the log
-    that `Progress` describes.
+    With a ``checkpoint``, everything that the run consists of is saved there every ``checkpoint_every`` updates, at
+    least every minute, and when Ctrl-C or SIGTERM stops the process: the update in progress ends first. (A second
+    Ctrl-C stops at once.) If the run was stopped or killed, the same call resumes it, and it ends with the same weights
+    as if nothing had happened (to the bit, on the same machine). The log that `Progress` describes is written beside
+    the checkpoint, to a file with ``.jsonl`` added to the name.
 
-    Several processes that make the same call together, as `distributed` describes, share the streams among them and
-    stop together. A run may go on with another number of them; then it is the same up to rounding, and where there is
-    dropout the random numbers are others.
+    Several processes that make the same call together, as `distributed` describes, share the streams and stop together.
+    A run may be resumed with another number of processes. The result is then the same up to rounding, except that
+    dropout draws other random numbers.
 
     Args:
         model: the model to train.
         tokens: the text, symbol numbers, (length,).
         recipe: how to train.
-        validation: a text to score on the way, scored as the model is trained: with the state carried, or
-            forgotten after every `seq_len` symbols.
-        validate_every: score it after every so many updates, and at the end; 0: never.
-        checkpoint: the file to keep the run in.
-        checkpoint_every: updates between two writings, unless the minutes are over first.
-        checkpoint_minutes: minutes between two writings, unless the updates are done first.
-        log_every: updates between two lines of the log.
-        watch: called after each update with the number of those done, to measure on the way. After an
-            interruption it can be called again for updates that are done again.
-        progress: show a bar with the loss, the perplexity and the speed.
+        validation: a held-out text to score on the way, symbol numbers, (length,). It is scored as the model is
+            trained: with the state carried, or forgotten after every ``seq_len`` symbols.
+        validate_every: updates between two scores, and one more score at the end; 0 never scores.
+        checkpoint: the file to save the run in; None saves nothing.
+        checkpoint_every: updates between two checkpoints.
+        watch: called after each update with the number of updates done, to measure on the way. After an interruption
+            it may be called again for updates that are repeated.
+        progress: whether to show a bar with the loss, the perplexity and the speed.
         label: the bar's name.
 
     Returns:
         The losses, gradient norms and scores along the way.
 
     Raises:
-        ValueError: the text is too short for the recipe's windows, or the validation to be scored; a number that cannot
-            be; the recipe needs scores and there is no validation; or the processes cannot share the streams equally.
+        ValueError: the text is too short for the recipe's windows, or the validation too short to be scored; a number
+            is out of range; the recipe needs scores and there is no validation; or the processes cannot share the
+            streams equally.
         TrainingDiverged: the loss or the gradient became infinite or NaN; the last checkpoint stays as it was.
-        CheckpointError: the checkpoint's folder cannot be written, or the file cannot be read or is of another run:
+        CheckpointError: the checkpoint's folder cannot be written to; or the file cannot be read, or belongs to a run
             of another recipe, text or model.
         KeyboardInterrupt, SystemExit: Ctrl-C or SIGTERM stopped it.
+
+    Example:
+        >>> from unrolled.models import LanguageModel
+        >>> from unrolled.training import Recipe, train
+        >>> _ = torch.manual_seed(0)
+        >>> model, tokens = LanguageModel(5, hidden_size=16), torch.arange(400) % 5  # 0 1 2 3 4 0 1 2 …
+        >>> recipe = Recipe(updates=30, batch=4, seq_len=8, learning_rate=0.03)
+        >>> history = train(model, tokens, recipe, progress=False)
+        >>> len(history.losses), history.losses[0] > 1.4, history.losses[-1] < 0.4  # it began at about ln 5 = 1.6
+        (30, True, True)
     """
     _check(recipe, validation, validate_every)
     streams = Streams(tokens.to(model.device), recipe.batch, recipe.seq_len)
-    mine = distributed.share(recipe.batch)
+    rows = distributed.share(recipe.batch)  # this process's part of the batch
     distributed.begin(model)
     weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
     run = Run(model, recipe.optimizer_of(weights), recipe, _digest(tokens) if checkpoint is not None else "")
-    checkpoints = Checkpoints(checkpoint, checkpoint_every, checkpoint_minutes)
+    checkpoints = Checkpoints(checkpoint, checkpoint_every)
     checkpoints.restore(run)
-    tells = distributed.rank() == 0
-    log = Path(f"{checkpoint}.jsonl") if checkpoint is not None and tells else None
+    reports = distributed.rank() == 0
+    log = Path(f"{checkpoint}.jsonl") if checkpoint is not None and reports else None
     predict = torch.compile(model) if recipe.compile else model
-    mixed = torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
+    mixed_precision = torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
 
     model.train()
     with (
         Interruption(active=checkpoint is not None) as interruption,
-        Progress(run, log, log_every, show=progress and tells, label=label) as bar,
+        Progress(run, log, show=progress and reports, label=label) as bar,
     ):
         while not (run.finished or interruption.requested()):
             started = time.perf_counter()
             inputs, targets, fresh = streams.window(run.done)
             state = None if fresh or not recipe.carry else detach(run.state)  # the gradient stops at the window's edge
-            with mixed:
-                logits, run.state = predict(inputs[mine], state)
-                loss = cross_entropy(logits.flatten(0, 1), targets[mine].flatten())
+            with mixed_precision:
+                logits, run.state = predict(inputs[rows], state)  # (batch, time, vocab)
+                loss = cross_entropy(logits.flatten(0, 1), targets[rows].flatten())  # (batch · time, vocab)
             run.optimizer.zero_grad()
             loss.backward()
             distributed.average([loss.detach(), *(weight.grad for weight in weights if weight.grad is not None)])
             norm = clip_grad_norm_(weights, recipe.clip)
-            nats, length = torch.stack([loss.detach(), norm]).tolist()  # here, and only here, a GPU is waited for
+            nats, length = torch.stack([loss.detach(), norm]).tolist()  # the only line that waits for a GPU
             if not math.isfinite(nats + length):
                 raise _diverged(nats, length, run, checkpoints)
             rate = recipe.rate(run.done, run.history.setbacks)
@@ -128,16 +135,16 @@ def train(
                 _validate(run, validation)
             if watch is not None:
                 watch(run.done)
-            bar.tell(rate, seconds)
-            checkpoints.keep(run)
-        checkpoints.keep(run, now=True)
+            bar.advance(rate, seconds)
+            checkpoints.save(run)
+        checkpoints.save(run, now=True)
     if run.best is not None:
         model.load_state_dict(run.best)
     return run.history
 
 
 def _check(recipe: Recipe, validation: torch.Tensor | None, validate_every: int) -> None:
-    """Raise ValueError, saying what is wrong, unless there can be scores where they are needed or asked for."""
+    """Raise ValueError, saying what is wrong, if scores are needed or requested and cannot be had."""
     if validate_every < 0:
         raise ValueError(f"validate_every is {validate_every}; it must be 0 or more")
     if recipe.needs_validation and (validation is None or not validate_every):
@@ -150,12 +157,12 @@ def _check(recipe: Recipe, validation: torch.Tensor | None, validate_every: int)
 
 
 def _digest(tokens: torch.Tensor) -> str:
-    """Return a short hash of a text: the same symbols in the same order, the same hash."""
+    """Return a short hash of a text, which depends on its symbols and their order."""
     return hashlib.sha256(tokens.cpu().contiguous().numpy()).hexdigest()[:16]
 
 
 def _validate(run: Run, validation: torch.Tensor) -> None:
-    """Score the model, and where the recipe has patience, remember the weights at the lowest score."""
+    """Score the model; if the recipe has patience, remember the weights at the lowest score."""
     window = None if run.recipe.carry else run.recipe.seq_len
     score = distributed.first(lambda: evaluate(run.model, validation, window=window).nats_per_symbol)
     run.history.validated.append(run.done)
@@ -165,10 +172,10 @@ def _validate(run: Run, validation: torch.Tensor) -> None:
 
 
 def _diverged(nats: float, norm: float, run: Run, checkpoints: Checkpoints) -> TrainingDiverged:
-    """Return the error that says so."""
-    what = f"the gradient's norm is {norm}" if math.isfinite(nats) else f"the loss is {nats}"
+    """Return the error that names what is no longer finite, and the remedy."""
+    culprit = f"the gradient's norm is {norm}" if math.isfinite(nats) else f"the loss is {nats}"
     return TrainingDiverged(
-        f"{what} at update {run.done}; lower learning_rate (now {run.recipe.learning_rate}) "
+        f"{culprit} at update {run.done}; lower learning_rate (now {run.recipe.learning_rate}) "
         f"or clip (now {run.recipe.clip})"
         + (f"; the state after {checkpoints.written} updates is in {checkpoints.path}" if checkpoints.written else "")
     )

@@ -1,4 +1,4 @@
-"""The cost of a window while training; where there are many logits, its gradient is written over them."""
+"""The cross-entropy that training minimises; where there are many logits, their gradient overwrites them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-FEW = 2**20  # numbers: they stay in a processor's cache
+FEW = 2**20  # so many numbers stay in a processor's cache
 
 
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the mean of −ln p(target), nats per symbol (:eq:`eq-perplexity`).
 
-    Where the symbols are words, nothing in a training is as large as the logits, and PyTorch makes three more of their
-    size: ln p, and the gradients by ln p and by the logits. A CPU takes as long to get fresh memory as to compute what
-    goes there. So there the gradient takes the place of the logits, which must not be used any more. Few logits are
-    left to PyTorch's own function, and so are those on a GPU, which keeps its memory from one update to the next.
+    Where the symbols are words, nothing in a training is as large as the logits, and PyTorch makes three more tensors
+    of their size: ln p, and the gradients of the loss with respect to ln p and to the logits. A CPU takes as long to
+    get fresh memory as to compute what goes there. So on a CPU the gradient of many logits is written over them, and
+    they must not be used any more. PyTorch's own function serves for few logits, and on a GPU, which keeps its memory
+    from one update to the next.
 
     Args:
         logits: (symbols, vocab_size).
         targets: symbol numbers, (symbols,).
+
+    Example:
+        >>> loss = cross_entropy(torch.zeros(3, 8), torch.tensor([0, 5, 7]))  # every symbol has probability 1/8
+        >>> round(loss.exp().item(), 3)
+        8.0
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))  # bfloat16 is too coarse for a sum over words
     if logits.device.type != "cpu" or logits.numel() <= FEW:
@@ -28,7 +34,7 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 
 class CrossEntropy(torch.autograd.Function):
-    """The cross-entropy of N symbols, with the gradient in the place of the logits a.
+    """The cross-entropy of N symbols, whose gradient takes the place of the logits a.
 
         L = 1/N Σ (ln Σ exp(a) − a(target))
 
@@ -40,21 +46,21 @@ class CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx, logits, targets):
         """Map (N, vocab_size) and (N,) to L."""
-        log_sum = torch.cat([some.logsumexp(1, keepdim=True) for some in logits.split(rows(logits))])
+        log_sum = torch.cat([part.logsumexp(1, keepdim=True) for part in logits.split(rows(logits))])  # (N, 1)
         ctx.save_for_backward(logits, log_sum, targets[:, None])
         return (log_sum - logits.gather(1, targets[:, None])).mean()
 
     @staticmethod
     @once_differentiable
     def backward(ctx, d_loss):
-        """Return the derivative by the logits."""
+        """Return ∂L/∂a, (N, vocab_size), in the memory of the logits."""
         logits, log_sum, targets = ctx.saved_tensors
         share = d_loss / len(targets)
-        for some, of_some in zip(logits.split(rows(logits)), log_sum.split(rows(logits)), strict=True):
-            some.sub_(of_some).exp_().mul_(share)
+        for part, part_sum in zip(logits.split(rows(logits)), log_sum.split(rows(logits)), strict=True):
+            part.sub_(part_sum).exp_().mul_(share)
         return logits.scatter_add_(1, targets, -share.expand_as(targets)), None
 
 
 def rows(logits: torch.Tensor) -> int:
-    """Return how many rows to take at once, so that they stay in the cache."""
+    """Return how many rows to process at a time so that they stay in the cache."""
     return max(1, FEW // logits.shape[1])

@@ -1,50 +1,61 @@
-"""Tell how a training goes: a bar on the screen, and a log of JSON lines beside the checkpoint."""
+"""Report how a training goes: a bar on the screen, and a log of JSON lines beside the checkpoint."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 from statistics import fmean
 
 from tqdm.auto import tqdm
 
 from unrolled.training.run import Run
+from unrolled.whole_files import replace_file
+
+EVERY = 100  # updates between two lines of the log
 
 
 class Progress:
-    """Move a bar with every update, and write a line of the log after every so many, every validation, and the last.
+    """Advance a bar with every update, and write a line of the log every 100 updates, at validations and at the end.
 
-    The bar shows the loss of the last update, its perplexity, and the speed. A line of the log is a JSON object:
+    The bar shows the loss of the last update, its perplexity and the speed. A line of the log is a JSON object:
 
-        update              the updates done
-        loss, perplexity    the mean loss since the line before, nats per symbol, and e to its power
+        update              the number of updates done
+        loss, perplexity    the mean loss since the previous line, nats per symbol, and its exponential
         learning_rate       of the last update
-        gradient_norm       the mean norm before clipping since the line before
-        tokens_per_second   symbols read in a second since the line before; only the updates themselves are timed
+        gradient_norm       the mean norm before clipping since the previous line
+        tokens_per_second   symbols read per second of updating since the previous line
         validation          the score, nats per symbol, and
-        validation_perplexity   e to its power, where the model was scored after this update
+        validation_perplexity   its exponential, if the model was scored after this update
 
-    When a run goes on from a checkpoint, the lines that it had written after that checkpoint are taken away first, so
-    that no update is told of twice.
+    When a run is resumed from a checkpoint, the lines written after that checkpoint are removed first, so that no
+    update appears twice.
 
     Args:
-        run: the run, as it goes on changing.
-        log: the file; None: no log.
-        every: updates between two lines.
+        run: the run, which goes on changing.
+        log: the file for the log; None writes no log.
         show: whether there is a bar.
         label: the bar's name.
 
-    Raises:
-        ValueError: `every` is below 1.
+    Example:
+        >>> import tempfile
+        >>> from unrolled.models import LanguageModel
+        >>> from unrolled.training import Recipe
+        >>> model, recipe = LanguageModel(5), Recipe(updates=1, batch=4, seq_len=8)
+        >>> run = Run(model, recipe.optimizer_of(model.parameters()), recipe)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     log = Path(folder, "run.pt.jsonl")
+        ...     with Progress(run, log, show=False, label="training") as progress:
+        ...         run.done, run.history.losses, run.history.norms = 1, [1.5], [0.8]  # an update
+        ...         progress.advance(learning_rate=0.01, seconds=0.5)
+        ...     line = json.loads(log.read_text())
+        >>> line["update"], line["loss"], line["learning_rate"], line["tokens_per_second"]
+        (1, 1.5, 0.01, 64)
     """
 
-    def __init__(self, run: Run, log: Path | None, every: int, *, show: bool, label: str):
-        if every < 1:
-            raise ValueError(f"log_every is {every}; it must be 1 or more")
-        self.run, self.log, self.every = run, log, every
-        self._told = 0 if log is None else _cut_back(log, run.done)  # the update of the last line
+    def __init__(self, run: Run, log: Path | None, *, show: bool, label: str):
+        self.run, self.log = run, log
+        self._logged = 0 if log is None else _cut_back(log, run.done)  # the update of the last line
         self._updates, self._seconds = 0, 0.0  # since the last line, or since this process began
         self._bar = tqdm(total=run.recipe.updates, initial=run.done, desc=label, disable=not show, leave=False)
 
@@ -54,11 +65,11 @@ class Progress:
     def __exit__(self, *_) -> None:
         self._bar.close()
 
-    def tell(self, rate: float, seconds: float) -> None:
-        """Tell of an update.
+    def advance(self, learning_rate: float, seconds: float) -> None:
+        """Take note of one more update of the run.
 
         Args:
-            rate: its learning rate.
+            learning_rate: the rate of that update.
             seconds: how long it took.
         """
         run, history = self.run, self.run.history
@@ -71,14 +82,14 @@ class Progress:
             self._bar.set_postfix(shown, refresh=False)
             self._bar.update()
         validated = run.done in history.validated[-1:]
-        if self.log is not None and (run.done % self.every == 0 or validated or run.done == run.recipe.updates):
-            loss = fmean(history.losses[self._told :])
+        if self.log is not None and (run.done % EVERY == 0 or validated or run.done == run.recipe.updates):
+            loss = fmean(history.losses[self._logged :])
             line = {
                 "update": run.done,
                 "loss": loss,
                 "perplexity": perplexity(loss),
-                "learning_rate": rate,
-                "gradient_norm": fmean(history.norms[self._told :]),
+                "learning_rate": learning_rate,
+                "gradient_norm": fmean(history.norms[self._logged :]),
                 "tokens_per_second": round(speed),
             }
             if validated:
@@ -86,28 +97,27 @@ class Progress:
                 line |= {"validation": score, "validation_perplexity": perplexity(score)}
             with self.log.open("a", encoding="utf8") as file:
                 file.write(json.dumps(line) + "\n")
-            self._told, self._updates, self._seconds = run.done, 0, 0.0
+            self._logged, self._updates, self._seconds = run.done, 0, 0.0
 
 
 def perplexity(nats: float) -> float:
-    """Return e to the power of nats per symbol; of very many, the highest that a number can hold."""
+    """Return the exponential of nats per symbol; from 709 nats on, that of 709, since floats go no higher."""
     return math.exp(min(nats, 709.0))
 
 
 def _cut_back(log: Path, done: int) -> int:
-    """Take away the lines after the update `done`, and one that was never finished; return the last line's update."""
+    """Remove the lines after the update `done`, and a line that was cut off; return the last line's update."""
     text = log.read_text(encoding="utf8") if log.exists() else ""
     kept, last = "", 0
     for line in text.splitlines():
         try:
             update = json.loads(line)["update"]
-        except ValueError:  # the process ended in the middle of it
+        except ValueError:  # the process ended in the middle of the line
             break
         if update > done:
             break
         kept, last = f"{kept}{line}\n", update
     if kept != text:
-        part = log.with_name(log.name + ".part")
-        part.write_text(kept, encoding="utf8")
-        os.replace(part, log)
+        with replace_file(log) as file:
+            file.write(kept.encode())
     return last

@@ -21,26 +21,35 @@ class Recipe:
     """Everything that decides the result of a training, apart from the model's first weights and the text.
 
     Attributes:
-        updates: how many times the weights are changed, at the most.
-        batch: parallel streams.
-        seq_len: symbols through which the gradient flows back.
+        updates: the largest number of updates of the weights.
+        batch: the number of parallel streams.
+        seq_len: the number of symbols through which the gradient flows back.
         learning_rate: the highest learning rate.
-        clip: the gradient is scaled down to this norm where it is longer (Pascanu et al. 2013); infinite: never.
-        carry: start each window from the state at the end of the last one; False starts it afresh.
+        clip: a gradient longer than this is scaled down to this norm (Pascanu et al. 2013); infinity never scales.
+        carry: whether each window starts from the state at the end of the previous one, or from the initial state.
         optimizer: ``"adam"`` (Kingma & Ba 2015), ``"adamw"`` (Loshchilov & Hutter 2019) or ``"sgd"``, plain gradient
             descent without momentum.
         weight_decay: λ. Adam and SGD add λ w to the clipped gradient of the weights w; AdamW leaves the gradient alone
             and subtracts rate · λ w from the weights.
-        schedule: ``"cosine"``, ``"constant"`` or ``"plateau"``, which needs a validation text: see `rate`.
-        patience: stop after so many validations in a row without a new lowest score, and give the model the weights
-            that it had at the lowest one; 0: train to the end, and keep the last weights.
-        precision: ``"float32"``, or ``"bf16"`` to multiply in bfloat16 while training (mixed precision). The weights,
-            the optimizer and the validation stay in float32.
-        compile: whether `torch.compile` translates the model first; it computes the same up to rounding. Of the book's
-            own cells every step is translated, which can take minutes.
+        schedule: ``"cosine"``, ``"constant"`` or ``"plateau"``, which needs a validation text; see `rate`.
+        patience: stop after so many validations in a row without a new lowest score, and restore the weights that had
+            the lowest one; 0 trains to the end and keeps the last weights.
+        precision: ``"float32"``, or ``"bf16"`` to multiply in bfloat16 in training (mixed precision). The weights, the
+            optimizer and the validation stay in float32.
+        compile: whether `torch.compile` translates the model first; the result is the same up to rounding. Of the
+            book's own cells every step is translated, which can take minutes.
 
     Raises:
-        ValueError: a value that cannot be.
+        ValueError: a value is out of range or unknown; the message names it and says what is right.
+
+    Example:
+        >>> recipe = Recipe(updates=100, learning_rate=0.01)
+        >>> [round(recipe.rate(update), 4) for update in (0, 9, 55, 99)]  # warm-up, peak, half-way down, almost zero
+        [0.001, 0.01, 0.005, 0.0]
+        >>> Recipe(updates=100, clip=0)
+        Traceback (most recent call last):
+            ...
+        ValueError: clip is 0; it must be above 0
     """
 
     updates: int
@@ -69,20 +78,20 @@ class Recipe:
 
     @property
     def needs_validation(self) -> bool:
-        """Whether the scores of a validation text decide how the training goes on."""
+        """Whether scores on a validation text decide how the training goes on."""
         return self.schedule == "plateau" or self.patience > 0
 
     def rate(self, update: int, setbacks: int = 0) -> float:
         """Return the learning rate of an update.
 
-            cosine      learning_rate · (update + 1) / warm_up              in the first tenth, which is the warm-up
-                        learning_rate · ½ (1 + cos π p)                     after it; p goes from 0 to 1
             constant    learning_rate
-            plateau     learning_rate / 4^setbacks                          as PyTorch's word-language-model example
+            plateau     learning_rate / 4^setbacks                      as in PyTorch's word-language-model example
+            cosine      learning_rate · (update + 1) / warm_up          in the first tenth, the warm-up
+                        learning_rate · ½ (1 + cos π p)                 after it, with p rising from 0 to 1
 
         Args:
-            update: 0 … updates − 1.
-            setbacks: how many validations before this update brought no new lowest score.
+            update: its number, 0 … updates − 1.
+            setbacks: the number of validations so far that brought no new lowest score.
         """
         if self.schedule == "constant":
             return self.learning_rate
@@ -94,7 +103,7 @@ class Recipe:
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (update - warm_up) / (self.updates - warm_up)))
 
     def optimizer_of(self, weights: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
-        """Return the optimizer of these weights; its steps are one fused operation where PyTorch has that."""
+        """Return the optimizer of these weights; each of its steps is one fused operation where PyTorch has one."""
         weights = list(weights)
         return OPTIMIZERS[self.optimizer](
             weights,

@@ -1,4 +1,4 @@
-"""What a training consists of between two updates, and what happened in it."""
+"""The state of a training between two updates, and the history of its losses and scores."""
 
 from __future__ import annotations
 
@@ -14,13 +14,18 @@ from unrolled.training.recipe import Recipe
 
 @dataclass
 class History:
-    """What happened during training.
+    """What happened in a training, update by update.
 
     Attributes:
         losses: the training loss of each update, nats per symbol.
         norms: the norm of the gradient at each update, before clipping.
-        validated: the updates after which the model was scored.
+        validated: the numbers of updates after which the model was scored.
         validation: those scores, nats per symbol.
+
+    Example:
+        >>> history = History(validated=[10, 20, 30, 40], validation=[3.0, 1.0, 2.0, 1.5])
+        >>> history.setbacks, history.waited
+        (2, 2)
     """
 
     losses: list[float] = field(default_factory=list)
@@ -30,29 +35,38 @@ class History:
 
     @property
     def setbacks(self) -> int:
-        """How many validations brought no new lowest score."""
+        """The number of validations that brought no new lowest score."""
         lowest = itertools.accumulate(self.validation, min)
         return sum(score >= before for score, before in zip(self.validation[1:], lowest, strict=False))
 
     @property
     def waited(self) -> int:
-        """How many validations there were since the lowest score."""
+        """The number of validations since the lowest score."""
         return len(self.validation) - 1 - self.validation.index(min(self.validation)) if self.validation else 0
 
 
 @dataclass
 class Run:
-    """All that a training consists of between two updates; the learning rate follows from the recipe and the history.
+    """Everything that a training consists of between two updates.
+
+    The learning rate is no part of it: it follows from the recipe and the history.
 
     Attributes:
-        model: with its weights.
-        optimizer: with its averages.
+        model: the model with its weights.
+        optimizer: the optimizer with its moving averages.
         recipe: how to train.
-        text: the digest of what it is trained on.
+        text: the digest of the text that the model is trained on.
         history: what happened so far.
-        done: the updates so far.
-        state: the carried state; where several processes share the streams, of this one's.
-        best: the weights at the lowest score, by name, where the recipe has patience.
+        done: the number of updates so far.
+        state: the state carried to the next window; where several processes share the streams, this process's part.
+        best: the weights at the lowest score, by name, if the recipe has patience.
+
+    Example:
+        >>> from unrolled.models import LanguageModel
+        >>> model, recipe = LanguageModel(5), Recipe(updates=100)
+        >>> run = Run(model, recipe.optimizer_of(model.parameters()), recipe)
+        >>> run.done, run.finished
+        (0, False)
     """
 
     model: NeuralModel
@@ -66,5 +80,5 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether all updates were done, or the patience has run out."""
+        """Whether all updates are done or the patience has run out."""
         return self.done >= self.recipe.updates or 0 < self.recipe.patience <= self.history.waited

@@ -33,8 +33,11 @@ def rows(*options):
 
 def test_every_row_of_the_cells_has_a_ratio():
     tables, _ = rows("--only", "cells", "--quick")
-    assert len(tables["ours ÷ torch.nn"]) >= 4
-    assert all(float(RATIO.search(row)[1]) > 0 for row in tables["ours ÷ torch.nn"])
+    for title, count in (("forward and backward", 5), ("without gradients", 13)):
+        rows_of_table = tables[f"ours ÷ torch.nn, {title}"]
+        assert len(rows_of_table) == count
+        assert all(float(RATIO.search(row)[1]) > 0 for row in rows_of_table)
+    assert sum("single steps, B=1" in row for row in rows_of_table) == 4
     for kind in ("LSTM", "GRU"):
         *rungs, compiled = tables[f"{kind}, B=64 T=128 d=h=128, ÷ torch.nn"]
         assert len(rungs) == 4 and compiled == "torch.compile is left out: --quick"
@@ -83,6 +86,14 @@ def test_every_rung_of_the_ladder_does_what_torch_does(kind):
     for rung in cells.ladder(kind, compiled=False):
         if not isinstance(rung, str):
             assert rung.ours() == pytest.approx(rung.peer(), rel=1e-4)
+
+
+def test_cells_score_what_torch_scores_in_whole_sequences_and_step_by_step():
+    torch.manual_seed(0)
+    pairs_of_twins = [pair for pair in cells.scoring() if cells.RESET_BEFORE not in pair.name]
+    assert len(pairs_of_twins) == 11
+    for pair in pairs_of_twins:
+        assert pair.ours() == pytest.approx(pair.peer(), abs=1e-6)
 
 
 @pytest.mark.parametrize("core", ["lstm", "torch-lstm"])

@@ -1,0 +1,47 @@
+"""Write a file so that a reader finds the old content or the new, and never half of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of ``path`` once the ``with`` block has ended.
+
+    The block writes to a file beside it, with ``.part`` added to the name. That file reaches the disk before it is
+    renamed, and renaming is atomic: a process that is killed in between leaves ``path`` as it was. If the block raises
+    an error, ``path`` stays as it was too, and the other file is removed.
+
+    Args:
+        path: the file to write; its folder must exist.
+
+    Yields:
+        The file to write to, in binary mode.
+
+    Raises:
+        OSError: the file cannot be written or renamed.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "score.txt")
+        ...     with replace_file(path) as file:
+        ...         _ = file.write(b"1.25")
+        ...     path.read_text()
+        '1.25'
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:  # Ctrl-C too: a half-written file is of no use to anybody
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,133 @@
+"""A decimal number in a chapter's prose is one that the code of the same section computes or is given.
+
+The rules, all of them:
+
+- Prose is the text of a chapter with its formulas and captions; not so are code, roles and addresses.
+- A decimal number has a point, as 0.23; 1,000, 2026 and 2.13.0 have none or are none.
+- It must be, rounded to the digits that it has, a number that a cell of its section prints, or one that stands in the
+  section's code. These need a point or an exponent too; signs do not count. A section goes from one ``##`` to the next.
+- Or its sentence cites a source, which then answers for it.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from asserts import Section, sections
+from places import ROOT
+
+pytestmark = pytest.mark.book
+CHAPTERS = {path.stem: json.loads(path.read_text("utf8")) for path in sorted(ROOT.glob("chapters/*.ipynb"))}
+DECIMAL = re.compile(r"(?<![\d.])\d+(?:,\d{3})*\.\d+(?!\.?\d)")
+PRINTED = re.compile(DECIMAL.pattern + r"(?:e[-+]\d+)?")
+BLOCK = re.compile(r"^(```+)(?!\{).*?^\1", re.MULTILINE | re.DOTALL)
+NO_PROSE = re.compile(r"`[^`]*`|\]\(\S*\)|https?://\S+")
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text without its blocks of code; paragraphs and list items end one as well."""
+    return re.split(r"(?<=[.!?])[)*\"”]*\s+|\n\s*\n|\n\s*[-*] ", BLOCK.sub("", text))
+
+
+def quoted(section: Section) -> Iterator[str]:
+    """Yield the decimal numbers in a section's prose for which no cited source answers."""
+    figures = [cell["metadata"].get("mystnb", {}).get("figure", {}) for cell in section.code]
+    for text in [*section.prose, *(figure.get("caption", "") for figure in figures)]:
+        for sentence in sentences(text):
+            if "{cite" not in sentence:
+                yield from DECIMAL.findall(NO_PROSE.sub(" ", sentence))
+
+
+def computed(section: Section) -> list[float]:
+    """Return the numbers that a section's cells print or that stand in their code."""
+    numbers = []
+    for cell in section.code:
+        nodes = ast.walk(ast.parse("".join(cell["source"])))
+        numbers += [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, float)]
+        for output in cell["outputs"]:
+            printed = PRINTED.findall("".join(output.get("text", "")))
+            numbers += [float(number.replace(",", "")) for number in printed]
+    return numbers
+
+
+def known(number: str, numbers: list[float]) -> bool:
+    """Tell whether a decimal number, as it is written, is one of these rounded, or exactly one if it has one digit."""
+    digits = number.replace(",", "")
+    error = 0.5 * 10.0 ** -len(digits.partition(".")[2]) if len(digits.replace(".", "").lstrip("0")) > 1 else 0.0
+    return any(abs(float(digits) - other) <= 1.001 * error + 1e-12 for other in numbers)
+
+
+def unfounded(section: Section) -> list[str]:
+    """Return the decimal numbers in a section's prose that its code does not know, each with the section's heading."""
+    numbers = computed(section)
+    return [f"{section.heading!r}: {number}" for number in quoted(section) if not known(number, numbers)]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_number_in_prose_comes_from_the_code_beside_it(chapter):
+    found = [number for section in sections(CHAPTERS[chapter]) for number in unfounded(section)]
+    assert not found, "\n".join([*found, "print it in a cell of its section, round it, or cite a source for it"])
+
+
+# Proof that the rule can fail
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_number_that_nothing_computes_is_found_in_every_section(chapter):
+    for section in sections(CHAPTERS[chapter]):
+        planted = section._replace(prose=[*section.prose, "It costs 0.1234 nats."])
+        assert f"{section.heading!r}: 0.1234" in unfounded(planted)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_wrong_digit_is_found(chapter):
+    """Six of ten at least: some wrong digits make a number that the section has as well."""
+    found = []
+    for section in sections(CHAPTERS[chapter]):
+        for number in quoted(section):
+            wrong = [number[:-1] + digit for digit in "0123456789" if digit != number[-1]]
+            found += [bool(unfounded(section._replace(prose=[f"It costs {one} nats."]))) for one in wrong]
+    assert sum(found) >= 0.6 * len(found)
+
+
+def section(prose: str, source: str = "", printed: str = "", **metadata) -> Section:
+    """Return a section of one text and one cell."""
+    outputs = [{"output_type": "stream", "name": "stdout", "text": printed}]
+    return Section("Part", [prose], [{"source": source, "metadata": metadata, "outputs": outputs}])
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "It costs 0.27 nats.",  # rounded
+        "From 1,234.5 on, 8.7% are missing; $\\tau = 0.5$, at a rate of 0.001.",
+        "Python 3.11.7 of 2026, `0.99`, {eq}`eq-1.5`, [there](https://a.org/1.2) and 1,000.",
+        "There is no more:\n\n```\nx = 0.99\n\ny = 0.98\n```\n",
+        "One source says 4.53 {cite}`Davis2026`. It is 0.5.",
+    ],
+)
+def test_what_code_or_a_source_says_may_be_said(prose):
+    assert unfounded(section(prose, "rate = 1e-3 + 0.5", "0.272 nats, 1,234.5, 8.7%, 2.0")) == []
+
+
+@pytest.mark.parametrize(
+    ("prose", "number"),
+    [
+        ("It costs 0.28 nats.", "0.28"),
+        ("It costs 0.2720001 nats.", "0.2720001"),
+        ("It costs 0.3 nats.", "0.3"),  # one digit is not rounded
+        ("It costs $1.0$ nats.", "1.0"),  # the code's 1 is a whole number
+        ("It costs 4.53. So does that {cite}`Davis2026`.", "4.53"),
+        ("```{note}\nIt costs 4.53.\n```", "4.53"),
+    ],
+)
+def test_what_they_do_not_say_may_not(prose, number):
+    assert unfounded(section(prose, "loss = 1", "0.272 nats")) == [f"'Part': {number}"]
+
+
+def test_a_caption_is_prose():
+    figure = {"figure": {"caption": "It costs 0.28 nats."}}
+    assert unfounded(section("", "", "0.272", mystnb=figure)) == ["'Part': 0.28"]

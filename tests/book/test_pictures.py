@@ -1,0 +1,153 @@
+"""The pictures that are stored are those that the chapters draw: files in figures/, and images in the notebooks."""
+
+import base64
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import gallery
+from execute import key
+from places import ROOT
+
+pytestmark = pytest.mark.book
+CHAPTERS = {path.stem: path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
+# Drawn from a live training, or from what rounding decides: on another processor they look a little different.
+LIVE = {
+    *("fading-memory", "rnn-curves", "rnn-perplexity", "cost-by-position", "state-heatmap", "truncation-cosine"),
+    *("cliff-descent", "clipped-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
+}
+IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def split(svg: str) -> tuple[str, np.ndarray]:
+    """Return a figure without its numbers, its identifiers in the order in which they come, and the numbers."""
+    order = {}
+    svg = IDENTIFIER.sub(lambda found: f"id-{order.setdefault(found[0], len(order))}", svg)
+    return NUMBER.sub("", svg), np.array([float(number) for number in NUMBER.findall(svg)])
+
+
+def same(stored: str, fresh: str) -> bool:
+    """Tell whether two figures are the same, byte by byte but for rounding: less than a hundredth of a point."""
+    if stored == fresh:
+        return True
+    (text, numbers), (other_text, other_numbers) = split(stored), split(fresh)
+    return text == other_text and np.allclose(numbers, other_numbers, rtol=0, atol=0.01)
+
+
+def written(svg: str) -> list[str]:
+    """Return the texts in a figure; Matplotlib leaves each of them as a comment beside its outlines."""
+    return re.findall(r"<!-- (.*?) -->", svg, re.DOTALL)
+
+
+def foreign_files(stored: dict[str, str], fresh: dict[str, str]) -> list[str]:
+    """Return what is wrong with the stored files, by name, beside those that were drawn just now."""
+    found = []
+    for name, svg in fresh.items():
+        if name in LIVE and written(stored[name]) != written(svg):
+            found.append(f"figures/{name}.svg has not the texts of the one drawn now: make chapters")
+        if name not in LIVE and not same(stored[name], svg):
+            found.append(f"figures/{name}.svg is not the one drawn now: make chapters; drawn live, it belongs to LIVE")
+    return found
+
+
+def pictures(notebook: Path) -> dict[str, np.ndarray]:
+    """Return the picture below each cell that saves a figure, by the figure's name: grey, (64, 64), 0 to 1."""
+    small = {}
+    for cell in json.loads(notebook.read_text("utf8"))["cells"]:
+        names = gallery.saved_names("".join(cell["source"])) if cell["cell_type"] == "code" else []
+        for output in cell["outputs"] if names else []:
+            if png := output.get("data", {}).get("image/png"):
+                picture = Image.open(io.BytesIO(base64.b64decode("".join(png)))).convert("L")
+                small[names[0]] = np.asarray(picture.resize((64, 64), Image.Resampling.BOX)) / 255
+    return small
+
+
+def foreign_pictures(stored: dict[str, np.ndarray], fresh: dict[str, np.ndarray]) -> list[str]:
+    """Return what is wrong with stored pictures: the nearest fresh one must be that of the same cell."""
+    found = []
+    for name, picture in stored.items():
+        distances = {other: np.abs(picture - image).mean() for other, image in fresh.items()}
+        nearest = min(distances, key=distances.get)
+        if nearest != name:
+            found.append(f"below the cell of {name} stands the picture of {nearest}: make chapters")
+        elif name not in LIVE and distances[name] > 0.001:
+            found.append(f"below the cell of {name} stands a picture that it does not draw: make chapters")
+    return found
+
+
+def executed(chapter: str) -> Path:
+    """Return the executed copy of a chapter; skip where there is none of today's code."""
+    copy = ROOT / "_build" / "executed" / f"{chapter}.ipynb"
+    stamp = copy.with_suffix(".key")
+    if not stamp.is_file() or stamp.read_text() != key(CHAPTERS[chapter]):
+        pytest.skip(f"{chapter} has not been executed as it is now: make book")
+    return copy
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_files_are_the_figures_that_the_chapter_draws(chapter):
+    drawn = (ROOT / "_build" / "figures" / executed(chapter).stem).glob("*.svg")
+    fresh = {path.stem: path.read_text("utf8") for path in sorted(drawn)}
+    stored = {name: (ROOT / "figures" / f"{name}.svg").read_text("utf8") for name in fresh}
+    assert fresh, "it draws nothing"
+    assert not (found := foreign_files(stored, fresh)), "\n".join(found)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_each_picture_is_that_of_its_own_cell(chapter):
+    found = foreign_pictures(pictures(CHAPTERS[chapter]), pictures(executed(chapter)))
+    assert not found, "\n".join(found)
+
+
+# Proof that the rules can fail
+
+
+def test_every_live_figure_is_there_and_most_figures_are_not_live():
+    kept = {path.stem for path in ROOT.glob("figures/*.svg")}
+    assert kept >= LIVE and len(LIVE) < len(kept) / 4
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_swapped_pictures_are_found(chapter):
+    fresh = pictures(CHAPTERS[chapter])
+    for first, second in zip(fresh, list(fresh)[1:], strict=False):
+        swapped = fresh | {first: fresh[second], second: fresh[first]}
+        assert len(foreign_pictures(swapped, fresh)) == 2, f"{first} and {second}"
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_swapped_and_changed_files_are_found(chapter):
+    names = list(pictures(CHAPTERS[chapter]))
+    fresh = {name: (ROOT / "figures" / f"{name}.svg").read_text("utf8") for name in names}
+    assert foreign_files(fresh, fresh) == []
+    for first, second in zip(names, names[1:], strict=False):
+        swapped = fresh | {first: fresh[second], second: fresh[first]}
+        assert len(foreign_files(swapped, fresh)) == 2, f"{first} and {second}"
+    for name, svg in fresh.items():
+        label = written(svg)[0]
+        assert foreign_files(fresh | {name: svg.replace(f"<!-- {label}", f"<!-- {label}?", 1)}, fresh)
+        if name not in LIVE:
+            moved = re.sub(r"L \d", lambda found: f"L {(int(found[0][-1]) + 1) % 10}", svg, count=1)  # one byte
+            assert foreign_files(fresh | {name: moved}, fresh)
+
+
+def test_rounding_and_identifiers_do_not_count_and_all_else_does():
+    line = '<path id="m2ed3aa3d61" d="M 10.123456 20 L 30 -40" style="stroke: #3f90da"/><use href="#m2ed3aa3d61"/>'
+    assert same(line, line.replace("10.123456", "10.12346")) and same(line, line.replace("m2ed3aa3d61", "m0123456789"))
+    for old, new in (("10.12", "10.22"), ("30", "31"), ("-40", "40"), ("3f90da", "3f90db"), ("L", "M"), ("#m2", "#m3")):
+        assert not same(line, line.replace(old, new)), new
+
+
+def test_a_picture_of_an_older_figure_is_found():
+    fresh = {"one": np.zeros((64, 64)), "two": np.ones((64, 64))}
+    older = fresh | {"one": np.pad(np.ones((8, 8)), 28)}
+    assert foreign_pictures(fresh, fresh) == []
+    assert foreign_pictures(older, fresh) == [
+        "below the cell of one stands a picture that it does not draw: make chapters"
+    ]

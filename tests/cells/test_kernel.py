@@ -1,0 +1,217 @@
+"""Without gradients, cells that PyTorch has too are unrolled by its kernel: the same numbers, and only then."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils import parametrize
+
+from unrolled.cells import GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, TwinCell, fused, unroll
+from unrolled.cells.sequence import KERNEL_STEPS
+
+CELLS = {
+    "rnn": lambda d, h: RNNCell(d, h),
+    "rnn, relu": lambda d, h: RNNCell(d, h, "relu"),
+    "lstm": lambda d, h: LSTMCell(d, h),
+    "gru, reset after": lambda d, h: GRUCell(d, h, reset="after"),
+}
+TIME = KERNEL_STEPS + 3
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """Return a list of the kernels that have been called."""
+    called, by_kernel = [], TwinCell.by_kernel
+
+    def noted(cell, kernel, *arguments):
+        called.append(kernel)
+        return by_kernel(cell, kernel, *arguments)
+
+    monkeypatch.setattr(TwinCell, "by_kernel", noted)
+    return called
+
+
+def parts(state) -> tuple[torch.Tensor, ...]:
+    """Return the tensors of a state that may be a tuple."""
+    return state if isinstance(state, tuple) else (state,)
+
+
+def random_state(cell, batch: int, **options):
+    state = tuple(torch.randn(batch, cell.hidden_size, **options) for _ in cell.state_names)
+    return state if len(state) > 1 else state[0]
+
+
+def difference(cell, inputs, state=None) -> float:
+    """Return by how much the states and the last state differ from those of the plain steps; shapes may not."""
+    with torch.no_grad():
+        (states, last), (plain, plain_last) = unroll(cell, inputs, state), unroll(cell, inputs, state, plain=True)
+    pairs = list(zip((states, *parts(last)), (plain, *parts(plain_last)), strict=True))
+    assert all(ours.shape == right.shape and ours.dtype == right.dtype for ours, right in pairs)
+    return max((ours - right).abs().max().item() for ours, right in pairs)
+
+
+@pytest.mark.parametrize("dtype, bound", [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize("d, h, batch, time", [(1, 1, 1, 16), (3, 4, 2, 19), (7, 5, 33, 40), (64, 96, 8, 64)])
+@pytest.mark.parametrize("kind", CELLS)
+def test_the_kernel_equals_the_plain_steps(kind, d, h, batch, time, dtype, bound, kernels):
+    torch.manual_seed(0)
+    cell = CELLS[kind](d, h).to(dtype)
+    inputs = torch.randn(batch, time, d, dtype=dtype)
+    assert difference(cell, inputs) < bound
+    assert difference(cell, inputs, random_state(cell, batch, dtype=dtype)) < bound
+    assert len(kernels) == 2
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_a_sequence_can_be_read_in_pieces(kind):
+    torch.manual_seed(0)
+    cell, inputs = CELLS[kind](3, 4).double(), torch.randn(2, 2 * TIME, 3, dtype=torch.float64)
+    with torch.no_grad():
+        whole, last = unroll(cell, inputs)
+        first, state = unroll(cell, inputs[:, :TIME])
+        second, end = unroll(cell, inputs[:, TIME:], state)
+    assert torch.allclose(torch.cat([first, second], dim=1), whole, atol=1e-12)
+    assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(parts(end), parts(last), strict=True))
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_inputs_and_states_may_lie_in_memory_as_they_like(kind, kernels):
+    torch.manual_seed(0)
+    cell = CELLS[kind](3, 4)
+    time_major = torch.randn(TIME, 2, 3).transpose(0, 1)
+    every_other = torch.randn(4, 2 * TIME, 6)[::2, ::2, ::2]
+    one_row = tuple(torch.randn(4).expand(2, -1) for _ in cell.state_names)  # as a learned initial state
+    state = one_row if len(one_row) > 1 else one_row[0]
+    for inputs in (time_major, every_other, torch.randn(1, 1, 3).expand(2, TIME, -1)):
+        assert not inputs.is_contiguous()
+        before = inputs.clone()
+        assert difference(cell, inputs, state) < 1e-6 and torch.equal(inputs, before)
+    assert len(kernels) == 3
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_weights_changed_in_place_count_at_once(kind, kernels):
+    torch.manual_seed(0)
+    cell, inputs = CELLS[kind](3, 4), torch.randn(2, TIME, 3)
+    with torch.no_grad():
+        last = unroll(cell, inputs)[0]
+        for change in (
+            lambda: cell.W_hh.mul_(0.5),
+            lambda: cell.block(cell.blocks[-1]).b_h.fill_(1.0),
+            lambda: cell.W_xh.data.neg_(),  # which autograd's version counter does not see
+            lambda: cell.load_state_dict(CELLS[kind](3, 4).state_dict()),
+        ):
+            change()
+            states = unroll(cell, inputs)[0]
+            assert (states - last).abs().max() > 1e-3 and difference(cell, inputs) < 1e-6
+            last = states
+    assert kernels
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_the_kernel_runs_only_where_no_gradient_is_recorded(kind, kernels):
+    cell, inputs = CELLS[kind](3, 4), torch.randn(2, TIME, 3)
+    state = random_state(cell, 2)
+    states, _ = unroll(cell, inputs, state)  # the weights need gradients
+    assert not kernels and states.requires_grad
+    if kind in ("lstm", "gru, reset after"):
+        assert states.grad_fn.next_functions[0][0]._forward_cls in (fused.LSTM, fused.GRUResetAfter)
+    cell.requires_grad_(False)
+    for needs in (inputs, *parts(state)):
+        needs.requires_grad_(True)
+        assert unroll(cell, inputs, state)[0].requires_grad and not kernels
+        needs.requires_grad_(False)
+    assert not unroll(cell, inputs, state)[0].requires_grad and len(kernels) == 1
+    cell.requires_grad_(True)
+    for off in (torch.no_grad, torch.inference_mode):
+        with off():
+            assert not unroll(cell, inputs, state)[0].requires_grad
+    assert len(kernels) == 3
+    with torch.no_grad(), torch.enable_grad():
+        assert unroll(cell, inputs, state)[0].requires_grad
+    assert len(kernels) == 3
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", CELLS)
+def test_the_plain_steps_short_sequences_and_autocast_do_without_it(kind, kernels):
+    cell, inputs = CELLS[kind](3, 4), torch.randn(2, TIME, 3)
+    unroll(cell, inputs, plain=True)
+    unroll(cell, inputs[:, : KERNEL_STEPS - 1])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        unroll(cell, inputs)
+    assert not kernels
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [OriginalLSTMCell, GRUCell, lambda d, h: RNNCell(d, h, "sigmoid")])
+def test_a_cell_that_pytorch_does_not_have_does_without_it(make, kernels):
+    assert difference(make(3, 4), torch.randn(2, TIME, 3)) < 1e-6 and not kernels
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", [*CELLS, "gru"])
+def test_a_single_step_without_gradients_is_the_plain_one(kind, monkeypatch):
+    cell, inputs = (CELLS | {"gru": GRUCell})[kind](3, 4), torch.randn(2, 1, 3)
+    monkeypatch.setattr(cell, "fast", None)
+    assert difference(cell, inputs) == 0
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+@pytest.mark.parametrize("method", ["project", "equations", "step"])
+@pytest.mark.parametrize("parent", [RNNCell, LSTMCell, GRUCell])
+def test_a_subclass_with_steps_of_its_own_has_them_run(parent, method, gradients, kernels, monkeypatch):
+    calls = []
+
+    def counted(self, *arguments):
+        calls.append(method)
+        return getattr(parent, method)(self, *arguments)
+
+    for function in (fused.LSTM, fused.GRUResetBefore):
+        monkeypatch.setattr(function, "apply", None)
+    cell = type("Hooked", (parent,), {method: counted})(3, 4)
+    with torch.set_grad_enabled(gradients):
+        unroll(cell, torch.randn(2, TIME, 3))
+    assert len(calls) == (1 if method == "project" else TIME) and not kernels
+
+
+def test_a_subclass_that_changes_nothing_in_the_steps_stays_fast(kernels):
+    class Named(LSTMCell):
+        label = "mine"
+
+    with torch.no_grad():
+        unroll(Named(3, 4), torch.randn(2, TIME, 3))
+    assert kernels == [torch.lstm]
+
+
+def test_weights_that_are_computed_are_computed_anew(kernels):
+    class Halved(nn.Module):
+        def forward(self, weights):
+            return weights / 2
+
+    cell, inputs = LSTMCell(3, 4), torch.randn(2, TIME, 3)
+    parametrize.register_parametrization(cell, "W_hh", Halved())
+    assert difference(cell, inputs) < 1e-6
+    with torch.no_grad():
+        cell.parametrizations.W_hh.original.mul_(4)
+    assert difference(cell, inputs) < 1e-6 and kernels == [torch.lstm] * 2
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", CELLS)
+def test_half_precision_runs(kind, kernels):
+    torch.manual_seed(0)
+    cell, inputs = CELLS[kind](6, 8), torch.randn(3, TIME, 6)
+    expected, _ = unroll(cell, inputs)
+    states, _ = unroll(cell.bfloat16(), inputs.bfloat16())
+    assert states.dtype == torch.bfloat16 and (states.float() - expected).abs().max() < 0.05
+    assert len(kernels) == 2
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", CELLS)
+def test_bad_input_is_named_as_ever(kind):
+    cell = CELLS[kind](3, 4)
+    with pytest.raises(ValueError, match="the last axis is 5 and should be input_size, 3"):
+        unroll(cell, torch.zeros(2, TIME, 5))
+    with pytest.raises(ValueError, match=r"axis 0 \(batch\) is 3 and should be 2"):
+        unroll(cell, torch.zeros(2, TIME, 3), random_state(cell, 3))

@@ -1,0 +1,54 @@
+"""The examples in the library's docstrings run as they are written, and every public class has one."""
+
+import doctest
+import importlib
+import inspect
+import os
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+import unrolled
+
+ROOMS = ["answers", "bptt", "cells", "decoding", "experiments", "figures", "measure", "models", "ngram", "settings"]
+ROOMS += ["symbolic", "tasks", "text", "training"]
+MODULES = [module.name for module in pkgutil.walk_packages(unrolled.__path__, "unrolled.")]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module_run(name, tmp_path, monkeypatch):
+    for variable in [variable for variable in os.environ if variable.startswith("UNROLLED_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.chdir(tmp_path)
+    assert doctest.testmod(importlib.import_module(name), optionflags=FLAGS).failed == 0
+
+
+def public_classes(module: ModuleType) -> Iterator[type]:
+    """Yield the classes that a module offers, also by a module in its `__all__`, but no protocols and no exceptions."""
+    for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
+        offered = getattr(module, name)
+        if inspect.ismodule(offered) and hasattr(module, "__all__"):
+            yield from public_classes(offered)
+        elif (
+            inspect.isclass(offered)
+            and (offered.__module__ or "").startswith(module.__name__)
+            and not issubclass(offered, BaseException)
+            and not getattr(offered, "_is_protocol", False)
+        ):
+            yield offered
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_class_has_an_example(room):
+    classes = public_classes(importlib.import_module(f"unrolled.{room}"))
+    assert [cls.__qualname__ for cls in classes if ">>>" not in (cls.__doc__ or "")] == []
+
+
+def test_a_wrong_example_and_a_class_without_one_would_be_seen():
+    module = ModuleType("unrolled.wrong")
+    exec('class Wrong:\n    """\n    >>> 1 + 1\n    3\n    """\n\nclass Bare:\n    """Nothing."""', vars(module))
+    assert [cls.__name__ for cls in public_classes(module)] == ["Wrong", "Bare"]
+    assert doctest.testmod(module, optionflags=FLAGS, report=False).failed == 1

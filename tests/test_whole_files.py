@@ -1,0 +1,76 @@
+"""A file is replaced as a whole or not at all."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from unrolled.whole_files import replace_file
+
+
+def test_the_new_content_takes_the_place_of_the_old(tmp_path):
+    path = tmp_path / "run.pt"
+    for content in (b"first", b"2nd"):
+        with replace_file(path) as file:
+            file.write(content)
+        assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_until_the_block_ends_a_reader_finds_the_old_content(tmp_path):
+    path = tmp_path / "run.pt"
+    path.write_bytes(b"old")
+    with replace_file(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_an_error_in_the_block_leaves_the_old_content_alone(tmp_path, error):
+    path = tmp_path / "run.pt"
+    path.write_bytes(b"old")
+    with pytest.raises(error), replace_file(path) as file:
+        file.write(b"new")
+        raise error
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("step", ["os.fsync", "os.replace"])
+def test_a_disk_that_fails_at_the_end_leaves_the_old_content_alone(tmp_path, monkeypatch, step):
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "run.pt"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(step, full_disk)
+    with pytest.raises(OSError, match="No space left"), replace_file(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_process_killed_in_the_middle_leaves_the_old_content_and_the_next_one_writes(tmp_path):
+    path = tmp_path / "run.pt"
+    path.write_bytes(b"old")
+    script = """
+        import os, signal, sys
+        from pathlib import Path
+        from unrolled.whole_files import replace_file
+        with replace_file(Path(sys.argv[1])) as file:
+            file.write(b"new")
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    killed = subprocess.run([sys.executable, "-c", textwrap.dedent(script), path])
+    assert killed.returncode == -signal.SIGKILL and path.read_bytes() == b"old"
+    with replace_file(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError), replace_file(tmp_path / "nowhere" / "run.pt"):
+        raise AssertionError("there is nothing to write to")
