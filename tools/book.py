@@ -36,7 +36,25 @@ def stored(path: Path, into: Path) -> None:
         for output in cell.get("outputs", []):
             if WIDGET in output.get("data", {}):
                 output.data = nbformat.from_dict({"text/markdown": NO_WIDGET})
-    nbformat.write(notebook, into)
+    nbformat.write(beside_figures(notebook), into)
+
+
+def beside_figures(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Give what a cell displays beside its figure a cell of its own: MyST-NB would make it another figure."""
+    cells = []
+    for cell in notebook.cells:
+        cells.append(cell)
+        if "figure" not in cell.metadata.get("mystnb", {}):
+            continue
+        lines = [output for output in cell.outputs if set(output.get("data", {})) == {"text/html", "text/plain"}]
+        if lines:
+            cell.outputs = [output for output in cell.outputs if output not in lines]
+            name = {"id": f"{cell.id}-beside"} if "id" in cell else {}
+            code = "..."  # MyST-NB leaves out a cell without code
+            beside = {"cell_type": "code", "source": code, "execution_count": None, "outputs": lines, **name}
+            cells.append(nbformat.from_dict({**beside, "metadata": {"tags": ["remove-input"]}}))
+    notebook.cells = cells
+    return notebook
 
 
 def pages(toc) -> list[str]:
@@ -78,7 +96,7 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
         if name in notebooks:
             target = SOURCE / f"{name}.ipynb"
             if copy := notebooks[name]:
-                shutil.copy2(copy, target)
+                nbformat.write(beside_figures(nbformat.read(copy, as_version=4)), target)
                 for figure in figures_of(copy).glob("*.svg"):
                     shutil.copy2(figure, SOURCE / "figures")
             else:

@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 
 import gallery
+import record_page
 from execute import ROOT, WIDGET, ChapterError, chapters, figures_of, run
 
 
@@ -58,6 +59,7 @@ def main() -> None:
         for left_over in (p for p in figures.glob("*.svg") if p.name not in drawn):
             left_over.unlink()
     gallery.write(ROOT)
+    record_page.write(ROOT)
 
 
 if __name__ == "__main__":

@@ -110,9 +110,9 @@ def _show(arguments: argparse.Namespace) -> None:
 
 
 def print_record(record: experiments.Record) -> None:
-    """Print a record: each contender's numbers and short rows of them, averaged over the seeds; then the provenance.
+    """Print a record: each contender's numbers and short rows of them, averaged over the seeds.
 
-    A single number comes with its standard deviation over the seeds.
+    A single number comes with its standard deviation over the seeds. The last lines say where all of them came from.
     """
     for label, contender in record.items():
         print(label)
@@ -121,7 +121,7 @@ def print_record(record: experiments.Record) -> None:
                 continue
             spread = f" ± {np.std(values, ddof=1):.4f}" if values.shape[0] == values.size > 1 else ""
             print(f"{metric:>24} ", *(f"{mean:.4f}" for mean in values.mean(axis=0).flat), end=f"{spread}\n")
-    print(record.provenance())
+    print(record.details())
 
 
 def _records(arguments: argparse.Namespace) -> None:

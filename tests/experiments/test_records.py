@@ -3,15 +3,16 @@
 import json
 import subprocess
 import sys
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from unrolled import experiments
 from unrolled.__main__ import main
 from unrolled.experiments import RecordError, base, records
+from unrolled.text import corpora
 
 RECORDED = sorted(path.stem for path in records.FOLDER.glob("*.json"))
 
@@ -24,8 +25,9 @@ def test_the_command_runs_shows_and_keeps(coin, tmp_path, capsys):
     assert record["fair"]["heads"].tolist() == [0.5, 2.5, 4.5] and record["fair"]["curve"].shape == (3, 2)
     assert record["loaded"]["heads"].tolist() == [0.5, 6.5, 12.5] and record["fair"]["text"].tolist() == ["coin"] * 3
     assert record["fair"].config == {"sides": 2} and record.profile == "quick" and record.seeds("loaded") == [0, 1, 2]
-    assert "coin (quick), 3 seeds" in record.provenance()
-    assert all(value in record.provenance() for value in record.parts["fair", 0].circumstances.values())
+    assert record.provenance().startswith("Record: coin (quick, 3 seeds, ") and "\n" not in record.provenance()
+    assert printed.endswith(f"\n{record.details()}\n") and record.details().startswith(record.provenance())
+    assert all(value in record.details() for value in record.parts["fair", 0].circumstances.values())
     assert main(["show", "coin"]) == 0
     shown = capsys.readouterr().out
     assert shown.endswith(printed) and "heads  how often it fell, and a half [throws]" in shown
@@ -92,13 +94,30 @@ def test_a_contender_that_changed_is_measured_again_and_the_others_stay(coin, tm
     assert records.load_record("coin").seeds("fair") == [0, 1, 2]  # the parts of another configuration are gone
 
 
-def test_another_profile_replaces_the_record(coin, tmp_path, monkeypatch):
+def test_a_record_of_another_profile_is_not_replaced(coin, tmp_path, monkeypatch, capsys):
     experiments.run("coin", folder=tmp_path / "runs", record=True)
-    monkeypatch.setenv("UNROLLED_PROFILE", "full")
-    experiments.run("coin", seeds=[0], folder=tmp_path / "runs", record=True)
-    record = records.load_record("coin")
-    assert record.profile == "full" and list(record.parts) == [("fair", 0), ("loaded", 0)]
-    assert [part.seed for part in experiments.wanting("coin")] == [1, 2, 1, 2]
+    before = (records.FOLDER / "coin.json").read_bytes()
+    coin.clear()
+    run = ["run", "coin", "--profile", "full", "--folder", str(tmp_path / "runs")]
+    assert main([*run, "--record"]) == 1 and coin == []  # refused before anything is measured
+    said = capsys.readouterr().err
+    assert "is of the profile 'quick'" in said and "leave out --record, take --profile quick, or delete" in said
+    with pytest.raises(RecordError, match="one record holds one profile"):
+        records.add_to_record("coin", "full", "fair", {}, 0, records.Part({}, 1.0, {}))
+    assert (records.FOLDER / "coin.json").read_bytes() == before
+    assert main(run) == 0
+
+
+def test_fewer_seeds_replace_none(coin, tmp_path):
+    experiments.run("coin", seeds=range(5), folder=tmp_path / "runs", record=True)
+    before = records.load_record("coin").parts
+    record = experiments.run("coin", seeds=[0, 1], folder=tmp_path / "elsewhere", contenders=["fair"], record=True)
+    assert list(record.parts) == [("fair", 0), ("fair", 1)]
+    after = records.load_record("coin")
+    assert after.seeds("fair") == after.seeds("loaded") == [0, 1, 2, 3, 4]
+    assert {place: part.digest for place, part in after.parts.items()} == {
+        place: part.digest for place, part in before.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -106,6 +125,7 @@ def test_another_profile_replaces_the_record(coin, tmp_path, monkeypatch):
     [
         lambda content: content["parts"]["fair 1"]["metrics"].update(heads=2.4),
         lambda content: content["parts"]["fair 1"].update(data_hash="0" * 16),
+        lambda content: content["parts"]["fair 1"].update(fingerprint={"losses": [4.1]}),
         lambda content: content["configs"]["fair"].update(sides=4),
         lambda content: content["parts"].update({"fair 1": content["parts"]["fair 0"] | {"digest": "0" * 16}}),
     ],
@@ -209,30 +229,6 @@ def test_nobody_knows_how_long_a_part_took_that_was_stopped(coin, tmp_path):
     assert "1 seed, 90 s on" in said(90.0) and "2 seeds, 3 min on" in said(90.0, 90.0)
 
 
-def test_the_hardware_tells_the_threads(monkeypatch):
-    for count, said in ((1, "CPU, 1 thread"), (2, "CPU, 2 threads")):
-        monkeypatch.setattr(torch, "get_num_threads", lambda count=count: count)
-        assert records.circumstances(torch.device("cpu"))["hardware"].endswith(said)
-
-
-def test_a_commit_is_named_and_marked_where_the_tree_has_changes(monkeypatch, tmp_path):
-    def git(*arguments):
-        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-        command = ["git", "-C", str(tmp_path), *who, *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    monkeypatch.setattr(records, "__file__", str(tmp_path / "records.py"))
-    assert records.commit() == "unknown"
-    git("init", "--quiet")
-    (tmp_path / "records.py").write_text("once")
-    git("add", ".")
-    git("commit", "--quiet", "--message", "one")
-    assert records.commit() == git("rev-parse", "HEAD")[:12]
-    (tmp_path / "records.py").write_text("twice")
-    assert records.commit() == git("rev-parse", "HEAD")[:12] + "+"
-
-
 # The book's own
 
 
@@ -248,11 +244,22 @@ def test_a_record_is_as_it_was_measured_and_what_it_has_is_declared(name):
     assert record.name == name and record.parts
     for contender in record.values():
         experiment.check(contender)
-    for label, _ in record.parts:
-        config = record.configs[label]
-        if config.get("text", {}).get("corpus") == "stories":
-            hashes = {part.data_hash for (other, _), part in record.parts.items() if other == label}
-            assert hashes == {base.data_hash(config)}
+
+
+def test_what_was_read_is_what_is_read_now():
+    """The digest of each text, read once: of stories always, of a real corpus where a mirror or a cache has it."""
+    read = defaultdict(list)  # the parts of all records, by what they read
+    for name in RECORDED:
+        record = records.load_record(name)
+        for (label, _), part in record.parts.items():
+            config = record.configs[label]
+            text = config.get("text", {"corpus": None, "characters": None})
+            read[text["corpus"], text["characters"]].append((name, label, config, part))
+    for (corpus, _), parts in read.items():
+        if corpus in (None, "stories") or corpora.state(corpus) in ("mirrored", "cached"):
+            expected = base.data_hash(parts[0][2])
+            others = [f"{name}: {label}" for name, label, _, part in parts if part.data_hash != expected]
+            assert not others, f"measured on another text than {corpus} is now: {', '.join(others)}"
 
 
 def test_a_short_experiment_gives_its_record_again(tmp_path, monkeypatch):

@@ -2,13 +2,16 @@
 
 import json
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
 
 from unrolled import experiments
 from unrolled.__main__ import main
-from unrolled.experiments import Experiment, Metric, base, completing, records, running
+from unrolled.experiments import Experiment, Metric, base, completing, provenance, records, running
+from unrolled.experiments.fingerprint import fingerprint
 from unrolled.models import LanguageModel
 
 HEADS = {"heads": Metric("throws", "how often it fell")}
@@ -80,10 +83,10 @@ def test_a_part_that_was_stopped_has_no_time(monkeypatch, tmp_path):
 
 def test_each_part_keeps_its_own_circumstances(coin, tmp_path, monkeypatch):
     experiments.run("coin", seeds=[0], folder=tmp_path / "runs")
-    monkeypatch.setattr(records, "commit", lambda: "another")
+    monkeypatch.setattr(provenance, "commit", lambda: "another")
     record = experiments.run("coin", seeds=[0, 1], folder=tmp_path / "runs")
     commits = {place: part.circumstances["commit"] for place, part in record.parts.items()}
-    assert commits["fair", 0] != "another" == commits["fair", 1] and " and another," in record.provenance()
+    assert commits["fair", 0] != "another" == commits["fair", 1] and " and another," in record.details()
 
 
 @pytest.mark.parametrize(
@@ -152,7 +155,7 @@ def test_a_configuration_has_all_arguments(monkeypatch):
 
 def test_what_is_lacking_is_measured_and_timings_first(coin, monkeypatch, tmp_path, capsys):
     add(monkeypatch, lambda configs, *_: {label: {"heads": 1} for label in configs}, together=True, seeds=1)
-    monkeypatch.setattr(records, "commit", lambda: "this")
+    monkeypatch.setattr(provenance, "commit", lambda: "this")
     commands = []
 
     def run(command, **options):
@@ -181,3 +184,41 @@ def test_results_are_where_the_documentation_says(coin, tmp_path):
     folders = [path.parent.relative_to(tmp_path).parts for path in sorted(tmp_path.glob("**/result.json"))]
     assert [parts[:2] for parts in folders] == [("coin-quick", "fair"), ("coin-quick", "loaded")]
     assert running.TOGETHER == "all"
+
+
+TWO = """
+import json
+import sys
+from pathlib import Path
+import torch
+from unrolled import experiments
+from unrolled.experiments import base
+from unrolled.training import distributed
+
+def measure(config, seed, folder):
+    trained = base.fit(config, seed, base.shared_folder(folder, config, seed))
+    return {"nats": trained.history.losses[-1]}
+
+folder, config = Path(sys.argv[1]), json.loads(sys.argv[2])
+one = experiments.Experiment("one", "One", {"nats": base.NATS}, {"quick": {"a": config}}, measure)
+experiments.EXPERIMENTS["one"] = one
+with distributed.together(torch.device("cpu")):
+    part = experiments.run("one", [0], folder).parts["a", 0]
+    found = [distributed.count(), part.metrics, part.fingerprint, part.digest]
+    (folder / f"found-{distributed.rank()}.json").write_text(json.dumps(found))
+"""
+
+
+def test_two_processes_measure_a_part_together(tmp_path):
+    """They agree on what was measured; the fingerprint is that which one process takes."""
+    (tmp_path / "two.py").write_text(TWO)
+    options = CONFIG["model"]["options"] | {"dropout": 0.1}
+    config = CONFIG | {"model": CONFIG["model"] | {"options": options}}
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += [str(tmp_path / "two.py"), str(tmp_path), json.dumps(config)]
+    environment = {**os.environ, "UNROLLED_PROFILE": "quick", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    first, second = (json.loads((tmp_path / f"found-{rank}.json").read_text()) for rank in range(2))
+    assert first == second and first[0] == 2 and first[2] == fingerprint(config)
+    assert len(list(tmp_path.glob("one-quick/*/seed-0-*/result.json"))) == 1

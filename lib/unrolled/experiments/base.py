@@ -21,6 +21,7 @@ from filelock import FileLock
 
 from unrolled import settings
 from unrolled.cells import CELLS
+from unrolled.experiments import provenance
 from unrolled.experiments.records import Contender, digest
 from unrolled.models import KINDS, NeuralModel, save_model
 from unrolled.text import Vocabulary, WordVocabulary, load_corpus, split_words, stories
@@ -158,7 +159,8 @@ def recipe(**fields) -> Configuration:
     """
     if "symbols_per_update" in fields:
         fields["batch"] = fields.pop("symbols_per_update") // fields["seq_len"]
-    fields["clip"] = math.inf if fields.get("clip", 1.0) is None else fields.get("clip", 1.0)
+    if "clip" in fields and fields["clip"] is None:
+        fields["clip"] = math.inf
     written = asdict(Recipe(**fields))
     return written | {"clip": None if math.isinf(written["clip"]) else written["clip"]}
 
@@ -256,8 +258,15 @@ def fit(
     """
     text = encoded(config) if text is None else text
     recipe, checkpoint, lock = recipe_of(config), folder / f"{name}.pt", FileLock(folder / f".{name}.lock")
-    distributed.first(lambda: folder.mkdir(parents=True, exist_ok=True) or lock.acquire())  # others wait for its end
+
+    def prepare() -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()  # others wait for its end
+        if not (folder / f"{name}.model").exists():
+            provenance.begin(folder)
+
     try:
+        distributed.first(prepare)
         torch.manual_seed(seed)
         model = (begin or partial(model_of, config))(len(text.vocabulary)).to(settings.device())
         history = train(
@@ -278,12 +287,17 @@ def fit(
 def shared_folder(folder: Path, config: Configuration, seed: int) -> Path:
     """Return where the contenders of an experiment keep a training that several of them begin with.
 
+    An empty file of its name in a contender's folder says that the contender shares it.
+
     Args:
         folder: that of one of them, as `Experiment.measure` is given it.
         config: of the training.
         seed: of its first weights.
     """
-    return folder.parent.parent / f"shared-{seed}-{digest(config)}"
+    name = f"shared-{seed}-{digest(config)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).touch()
+    return folder.parent.parent / name
 
 
 def training_seconds(config: Configuration, checkpoint: Path) -> float:

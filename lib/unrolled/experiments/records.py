@@ -2,17 +2,14 @@
 
 A record is one JSON file. It consists of parts, one for each contender and seed: what was measured, how long that took,
 on which hardware, with which versions and commit. A part is written by ``python -m unrolled run NAME --record`` and by
-nothing else, as soon as it is measured. It carries the digest of its configuration, its data and its metrics together,
-so that a number that was changed by hand is noticed.
+nothing else, as soon as it is measured. It carries the digest of its configuration, its data, its metrics and its
+fingerprint together, so that a number that was changed by hand is noticed.
 """
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
-import platform
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -21,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from filelock import FileLock
 
+from unrolled.experiments.provenance import Provenance
 from unrolled.whole_files import replace_file
 
 FOLDER = Path(str(files("unrolled"))) / "experiments" / "measured"
@@ -47,20 +44,22 @@ class Part:
     Attributes:
         metrics: by name: numbers, texts, or lists of them.
         seconds: the wall time; None where it was stopped and went on, since nobody timed the first part.
-        circumstances: what `circumstances` said when it began.
+        circumstances: hardware, versions, commit and date; "one then another" where it was stopped and they changed.
         data_hash: the digest of the text that was read; empty where there is none.
-        digest: that of configuration, data and metrics together, `Part.seal`.
+        fingerprint: what `fingerprint` said when it began; empty where no language model is trained.
+        digest: that of configuration, data, metrics and fingerprint together, `Part.seal`.
     """
 
     metrics: dict[str, Any]
     seconds: float | None
     circumstances: dict[str, str]
     data_hash: str = ""
+    fingerprint: dict[str, list[float]] = field(default_factory=dict)
     digest: str = ""
 
     def seal(self, config: dict) -> str:
-        """Return the digest of a configuration with the data and the metrics of this part."""
-        return digest([config, self.data_hash, self.metrics])
+        """Return the digest of a configuration with the data, the metrics and the fingerprint of this part."""
+        return digest([config, self.data_hash, self.metrics, *([self.fingerprint] if self.fingerprint else [])])
 
 
 class Contender(Mapping[str, np.ndarray]):
@@ -170,56 +169,32 @@ class Record(Mapping[str, Contender]):
             raise KeyError(f"{self.name} has {len(found)} axes {name!r}; each contender's are in record[label].axes")
         return np.array(list(*found.values()))
 
-    def provenance(self) -> str:
-        """Return where the numbers came from, in three lines fit to print under a table."""
-
-        def all_of(what: str) -> str:
-            return " and ".join(dict.fromkeys(self.parts[place].circumstances[what] for place in in_time))
-
-        in_time = sorted(self.parts, key=lambda place: place[1])
-        seconds = [part.seconds for part in self.parts.values()]
+    def provenance(self) -> Provenance:
+        """Return where the numbers came from, in one line to display below them."""
         seeds = len({seed for _, seed in self.parts})
+        seconds = [part.seconds for part in self.parts.values()]
         if None in seconds:
-            taken = "several runs"
+            time = "several runs"
         elif sum(seconds) < 100:
-            taken = f"{sum(seconds):.0f} s"
+            time = f"{sum(seconds):.0f} s"
         else:
-            taken = f"{sum(seconds) / 60:.0f} min"
-        return (
-            f"{self.name} ({self.profile}), {seeds} seed{'s' * (seeds > 1)}, "
-            f"{taken} on {all_of('hardware')}, {all_of('date')}\n"
-            f"{all_of('versions')}\n"
-            f"commit {all_of('commit')}, configuration {digest(self.configs)}"
+            time = f"{sum(seconds) / 60:.0f} min"
+        days = sorted(day for part in self.parts.values() for day in part.circumstances["date"].split(" then "))
+        return Provenance(
+            self.name,
+            f"{self.profile}, {seeds} seed{'s' * (seeds > 1)}, {time} on {self._all('hardware')}, "
+            + " to ".join(dict.fromkeys((days[0], days[-1]))),
         )
 
+    def details(self) -> str:
+        """Return all that is known of where the numbers came from, in three lines fit to print."""
+        made_of = f"commit {self._all('commit')}, configuration {digest(self.configs)}"
+        return f"{self.provenance()}\n{self._all('versions')}\n{made_of}"
 
-def circumstances(device: torch.device) -> dict[str, str]:
-    """Return what a result may depend on beside its configuration: hardware, versions, commit (a ``+`` where the
-    tree has changes), and the day."""
-    if device.type == "cuda":
-        hardware = torch.cuda.get_device_name(device)
-    else:
-        hardware = f"{platform.machine()} CPU, {torch.get_num_threads()} thread{'s' * (torch.get_num_threads() > 1)}"
-    return {
-        "hardware": hardware,
-        "versions": f"Python {platform.python_version()}, torch {torch.__version__}, numpy {np.__version__}",
-        "commit": commit(),
-        "date": datetime.date.today().isoformat(),
-    }
-
-
-def commit() -> str:
-    """Return the commit that this code was checked out from, or ``"unknown"`` outside a checkout."""
-
-    def git(*arguments: str) -> str:
-        here = Path(__file__).parent
-        return subprocess.run(["git", "-C", here, *arguments], capture_output=True, text=True, check=True).stdout
-
-    try:
-        changed = git("status", "--porcelain", "--untracked-files=no")
-        return git("rev-parse", "--short=12", "HEAD").strip() + "+" * bool(changed)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+    def _all(self, what: str) -> str:
+        """Return one of the circumstances, "one and another" where parts differ in it."""
+        in_time = sorted(self.parts, key=lambda place: place[1])
+        return " and ".join(dict.fromkeys(self.parts[place].circumstances[what] for place in in_time))
 
 
 def command(name: str, profile: str, label: str = "") -> str:
@@ -271,21 +246,35 @@ def _read(name: str, axes: Axes) -> Record:
         ) from error
 
 
+def open_record(name: str, profile: str) -> Record:
+    """Return the book's record that parts of this profile can be added to; an empty one where there is none yet.
+
+    Raises:
+        RecordError: there is one, and it cannot be read or is of another profile.
+    """
+    path = FOLDER / f"{name}.json"
+    record = _read(name, lambda config: {}) if path.exists() else Record(name, profile, {}, {})
+    if record.profile != profile:
+        raise RecordError(
+            f"the book's record of {name!r} is of the profile {record.profile!r}, and one record holds one profile; "
+            f"leave out --record, take --profile {record.profile}, or delete {path} to begin a record of {profile!r}"
+        )
+    return record
+
+
 def add_to_record(name: str, profile: str, label: str, config: dict, seed: int, part: Part) -> Path:
     """Put a part into the book's record, atomically, and return the record's path.
 
-    What the record has of another profile goes, and what it has of this contender with another configuration. Several
-    processes may add parts to one record at the same time.
+    What the record has of this contender with another configuration goes; all else stays. Several processes may add
+    parts to one record at the same time.
 
     Raises:
-        RecordError: there is a record, and it cannot be read; it stays as it is.
+        RecordError: there is a record, and it cannot be read or is of another profile; it stays as it is.
     """
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.json"
     with FileLock(FOLDER / f".{name}.lock"):
-        record = _read(name, lambda config: {}) if path.exists() else Record(name, profile, {}, {})
-        if record.profile != profile:
-            record = Record(name, profile, {}, {})
+        record = open_record(name, profile)
         same = record.configs.get(label) == config
         stays = {place: old for place, old in record.parts.items() if place[0] != label or same}
         sealed = replace(part, digest=part.seal(config))

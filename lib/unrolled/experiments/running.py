@@ -13,9 +13,10 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from unrolled import settings
-from unrolled.experiments import records
+from unrolled.experiments import provenance, records
 from unrolled.experiments.base import Configuration, Experiment, data_hash
 from unrolled.experiments.catalogue import find
+from unrolled.experiments.fingerprint import Fingerprint, fingerprint
 from unrolled.experiments.records import Part, Record
 from unrolled.training import distributed
 from unrolled.whole_files import replace_file
@@ -51,6 +52,7 @@ def run(
     Raises:
         ValueError: no such experiment or contender, no seed, or nothing to resume.
         RuntimeError: another run is at work in the same place, or a result is damaged.
+        RecordError: the book's record cannot be added to: it is damaged, or of another profile.
     """
     experiment, profile = find(name), settings.profile()
     configs = experiment.contenders[profile]
@@ -59,6 +61,8 @@ def run(
         raise ValueError(f"seeds are {list(seeds)}; at least one is needed, 0 or more")
     if unknown := [label for label in contenders or () if label not in configs]:
         raise ValueError(f"{name} has no contender {unknown[0]!r}; it has {', '.join(configs)}")
+    if record:
+        records.open_record(name, profile)  # refused now rather than after an hour
     labels = list(configs) if contenders is None or experiment.together else list(contenders)
     place = Path(folder) / f"{name}-{profile}"
     hashes = {label: data_hash(configs[label]) for label in labels}
@@ -120,14 +124,14 @@ def _measured(
     file = folder / "result.json"
     if not distributed.first(file.exists):
         resumed, started = distributed.first(folder.exists), time.perf_counter()
-        circumstances = records.circumstances(settings.device())
-        folder.mkdir(parents=True, exist_ok=True)
+        fingerprints = distributed.first(lambda: _begin(folder, {label: configs[label] for label in unit}))
         if experiment.together:
             metrics = experiment.measure({label: configs[label] for label in unit}, seed, folder)
         else:
             metrics = {unit[0]: experiment.measure(configs[unit[0]], seed, folder)}
         seconds = None if resumed else round((time.perf_counter() - started) / len(unit), 1)
-        parts = {label: Part(metrics[label], seconds, circumstances, hashes[label]) for label in unit}
+        history = distributed.first(lambda: provenance.history(folder))
+        parts = {label: Part(metrics[label], seconds, history, hashes[label], fingerprints[label]) for label in unit}
         for label, part in parts.items():
             experiment.check(records.Contender(label, configs[label], [part.metrics], experiment.axes(configs[label])))
         sealed = {label: asdict(part) | {"digest": part.seal(configs[label])} for label, part in parts.items()}
@@ -142,6 +146,20 @@ def _measured(
     if changed:
         raise RuntimeError(f"{file} is not as it was measured; {again}")
     return parts
+
+
+def _begin(folder: Path, configs: dict[str, Configuration]) -> dict[str, Fingerprint]:
+    """Note that the measurement of some contenders begins or goes on; return the fingerprints of when it began."""
+    folder.mkdir(parents=True, exist_ok=True)
+    provenance.begin(folder)
+    file = folder / "fingerprints.json"
+    if not file.exists():
+        _keep(file, {label: fingerprint(config) for label, config in configs.items()})
+    try:
+        kept = json.loads(file.read_bytes())
+        return {label: dict(kept[label]) for label in configs}
+    except (ValueError, TypeError, LookupError) as error:
+        raise RuntimeError(f"{file} is damaged ({error}); begin again with --fresh") from error
 
 
 def _keep(file: Path, content: dict) -> None:

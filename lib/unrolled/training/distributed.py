@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 import torch
@@ -24,6 +25,7 @@ from torch.nn import Module
 from unrolled.cells import State
 
 T = TypeVar("T")
+_ALONE: ContextVar[bool] = ContextVar("alone", default=False)
 
 
 @contextmanager
@@ -63,9 +65,25 @@ def launched() -> bool:
     return dist.is_available() and dist.is_torchelastic_launched()
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let this process work as if it were the only one, for the length of the ``with`` block.
+
+    Example:
+        >>> with alone():
+        ...     count()
+        1
+    """
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
+
+
 def count() -> int:
     """Return the number of processes."""
-    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+    return dist.get_world_size() if not _ALONE.get() and dist.is_available() and dist.is_initialized() else 1
 
 
 def rank() -> int:
