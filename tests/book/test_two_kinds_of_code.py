@@ -77,8 +77,8 @@ def folds_say_what_they_hold(notebook):
         summary = cell["metadata"].get("mystnb", {}).get("code_prompt_show")
         if has(cell, FOLDED) != (summary is not None):
             yield f"code cell {number}: the tag {FOLDED} and mystnb.code_prompt_show go together"
-        elif summary is not None and not re.fullmatch(r"[A-Z][^\n]{5,58}[^\n.:]", summary):
-            yield f"code cell {number}: {summary!r} should be one line of 7 to 60 characters, without a full stop"
+        elif summary is not None and not re.fullmatch(r"[A-Z][^\n]{5,48}[^\n.:]", summary):
+            yield f"code cell {number}: {summary!r} should be one line of 7 to 50 characters without a full stop"
 
 
 def captions_begin_with_the_message(notebook):
