@@ -6,6 +6,10 @@ PYTHON ?= $(shell for python in $$(sed -n 's/^executable = //p' .venv/pyvenv.cfg
 	python3 python3.13 python3.12 python3.11; do \
 	if $$python -c '$(SUITS)' >/dev/null 2>&1; then echo $$python; exit; fi; done; echo python3)
 
+# One thread: small networks gain little from two, and lose much where the machine has other work. The digits of live
+# trainings depend on it, too.
+export OMP_NUM_THREADS ?= 1
+
 RUN := .venv/bin/python
 PYTEST := $(RUN) -m pytest -p no:cacheprovider
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
@@ -36,12 +40,12 @@ exercises: environment  ## generate exercises/ from solutions/
 	@$(RUN) tools/exercises.py
 
 records: environment  ## measure the records that are missing or stale (NAME=rnn-windows: one experiment)
-	@$(RUN) -m unrolled records $(NAME)
+	@status=0; $(RUN) -m unrolled records $(NAME) || status=1; $(RUN) tools/record_page.py; exit $$status
 
 check: environment  ## lint, test the library: for the working day, about two minutes
 	@$(LINT)
 	@$(FORMAT)
-	@OMP_NUM_THREADS=1 $(PYTEST) tests -m 'not book' --quiet --numprocesses logical --maxprocesses 4 --dist worksteal
+	@$(PYTEST) tests -m 'not book' --quiet --numprocesses logical --maxprocesses 4 --dist worksteal
 
 test: environment  ## lint, build the book, test library, chapters and pages
 	$(call stage,lint,$(LINT))

@@ -81,6 +81,7 @@ def execute(path: Path, figures: Path, timeout: int = 300, tell=None, **switches
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
         record_timing=False,
+        coalesce_streams=True,  # how a text was sent, all at once or in parts, depends on how busy the machine is
         extra_arguments=["--IPKernelApp.log_level=ERROR"],
         on_cell_execute=before,
     )

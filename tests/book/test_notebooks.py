@@ -75,7 +75,7 @@ def outputs_are_stored(notebook):
     if counts != list(range(1, len(counts) + 1)):
         yield f"execution counts are {counts}, not 1 to {len(counts)}: make chapters"
     for number, cell in enumerate(code(notebook), start=1):
-        if re.search(r"^(print|plt\.show|explore\.slider)\(", text(cell), re.MULTILINE) and not cell["outputs"]:
+        if re.search(r"^(print|display|plt\.show|explore\.slider)\(", text(cell), re.MULTILINE) and not cell["outputs"]:
             yield f"code cell {number} shows something, but no output is stored: make chapters"
         if any(output["output_type"] == "error" for output in cell["outputs"]):
             yield f"code cell {number} has stored an error"
