@@ -11,8 +11,6 @@ from places import ROOT
 
 pytestmark = pytest.mark.book
 
-# To be folded: when the last of them is, this and what it is used for below can go.
-NOT_YET = {"01-language-models", "02-vanilla-rnn"}
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
 FOLDED, EXCEPTION = "hide-input", "figure-is-the-idea"
 CHARTS = r"(line|dot|bar|scatter|pie)[ -]?(chart|plot)s?|heat ?maps?|histograms?|charts?|diagrams?|plots?|figures?"
@@ -103,16 +101,10 @@ RULES = (
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("chapter", [p for p in CHAPTERS if p.stem not in NOT_YET], ids=lambda path: path.stem)
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_keeps_the_rule(chapter, rule):
     problems = list(rule(json.loads(chapter.read_text(encoding="utf8"))))
     assert not problems, "\n".join(problems)
-
-
-@pytest.mark.parametrize("chapter", [p for p in CHAPTERS if p.stem in NOT_YET], ids=lambda path: path.stem)
-def test_a_chapter_that_keeps_the_rules_is_not_called_not_yet(chapter):
-    notebook = json.loads(chapter.read_text(encoding="utf8"))
-    assert any(list(rule(notebook)) for rule in RULES), f"{chapter.stem} keeps them all: take it out of NOT_YET"
 
 
 # Proof that the rules can fail
