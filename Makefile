@@ -12,6 +12,7 @@ export OMP_NUM_THREADS ?= 1
 
 RUN := .venv/bin/python
 PYTEST := $(RUN) -m pytest -p no:cacheprovider
+SPREAD := --numprocesses logical --maxprocesses 4 --dist worksteal
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
 FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib tests tools benchmarks chapters solutions noxfile.py
 .PHONY: help environment book html chapters exercises records check test bench compat claims address clean
@@ -45,20 +46,21 @@ records: environment  ## measure the records that are missing or stale (NAME=rnn
 check: environment  ## lint, test the library: for the working day, about two minutes
 	@$(LINT)
 	@$(FORMAT)
-	@$(PYTEST) tests -m 'not book' --quiet --numprocesses logical --maxprocesses 4 --dist worksteal
+	@$(PYTEST) tests -m 'not book' --quiet $(SPREAD)
 
 test: environment  ## lint, build the book, test library, chapters and pages
 	$(call stage,lint,$(LINT))
 	$(call stage,format,$(FORMAT))
 	$(call stage,book,$(RUN) tools/book.py)
-	$(call stage,tests,$(PYTEST) tests chapters --durations=10 --nbval --nbval-current-env --nbval-cell-timeout=120)
+	$(call stage,chapters,$(RUN) tools/validate.py)
+	$(call stage,tests,$(PYTEST) tests --durations=10 $(SPREAD))
 
 bench: environment  ## time the library against its peers
 	@$(RUN) benchmarks/run.py
 
-compat: environment  ## other Pythons, newest packages, Colab's, every exercise graded (PART=tests|newest|colab|grading: one)
+compat: environment  ## other Pythons, packages, processors; all graded (PART=tests|newest|processors|colab|grading: one)
 	@status=0; \
-	$(if $(filter colab grading,$(PART)),,$(RUN) -m nox $(PART:%=--session %) || status=1;) \
+	$(if $(filter processors colab grading,$(PART)),,$(RUN) -m nox $(PART:%=--session %) || status=1;) \
 	$(if $(filter tests newest,$(PART)),,$(RUN) tools/compat.py $(PART) || status=1;) \
 	exit $$status
 
@@ -66,8 +68,8 @@ claims: environment  ## every chapter's asserts under five fresh seeds, one and 
 	@$(RUN) tools/claims.py $(CHAPTER)
 	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/training/test_kills.py)
 
-address:  ## tell the book where it lives: make address URL=https://github.com/you/unrolled
-	@$(PYTHON) tools/address.py "$(URL)"
+address:  ## put address and version where they stand (URL=https://github.com/you/unrolled: another address)
+	@$(PYTHON) tools/address.py $(if $(URL),"$(URL)")
 
 clean:  ## remove all that was built or installed
 	rm -rf _build .venv lib/*.egg-info

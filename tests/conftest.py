@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -27,6 +28,13 @@ def pytest_runtest_makereport(item, call):
 def pytest_make_collect_report(collector):
     """See `_deny`."""
     return _deny((yield))
+
+
+@pytest.fixture(autouse=True)
+def environment():
+    """Leave the environment variables as they were: the command line sets some, for a process of its own."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,24 @@
 """The command line: what is run, resumed, begun again and sampled; what is suggested; and the exit codes."""
 
+import errno
+import inspect
 import itertools
+import os
 import re
 import shlex
 import signal
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 
+import unrolled
 from unrolled import decoding, experiments, settings
 from unrolled.__main__ import main, parser
-from unrolled.experiments import Experiment, Metric, base
+from unrolled.experiments import Experiment, Metric, base, running
 from unrolled.measure import evaluate
 from unrolled.models import LanguageModel, ScheduledSampling, files
 from unrolled.text import Vocabulary, WordVocabulary
@@ -99,7 +105,10 @@ def test_what_a_sample_cannot_do_is_said(tiny, monkeypatch, capsys):
     assert "'tiny' has no model 'windows'; did you mean 'window'?" in told("--model", "windows")
     assert "'tiny' has no model 'x'; there are gru, window" in told("--model", "x")
     assert "'¶' at position 0 is not among" in told("--prompt", "¶")
-    assert "temperature is 0.0; it must be above 0" in told("--temperature", "0")
+    for temperature in ("0", "inf", "nan"):
+        assert f"temperature is {float(temperature)}; it must be above 0" in told("--temperature", temperature)
+    for seed in ("-1", str(2**64)):
+        assert f"seed is {seed}; it must be from 0 to " in told("--seed", seed)
     gru = experiments.models("tiny", tiny[2])["gru"]
     gru.write_bytes(gru.read_bytes()[:100])
     assert "model.model holds no model that can be read" in told()
@@ -107,7 +116,7 @@ def test_what_a_sample_cannot_do_is_said(tiny, monkeypatch, capsys):
     counted = Experiment("tiny", "Count", {"n": Metric("", "a number")}, counting, lambda *_: {"n": 1})
     monkeypatch.setitem(experiments.EXPERIMENTS, "tiny", counted)
     assert main(["run", *tiny, "--seeds", "1"]) == 0
-    assert "'tiny' has run, and saved no model" in told()
+    assert "'tiny' keeps no language model that could write; take one of window-initialisation, " in told()
 
 
 def results(printed: str) -> list[str]:
@@ -332,3 +341,71 @@ def test_a_wrong_name_suggests_the_right_one(tiny, capsys):
 def test_list_names_every_experiment(capsys):
     assert main(["list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(experiments.EXPERIMENTS)
+
+
+def test_only_what_can_write_is_suggested_for_a_sample(capsys):
+    assert main(["sample", "gradient-lag"]) == 2
+    said = capsys.readouterr().err
+    assert "'gradient-lag' keeps no language model that could write; take one of window-initialisation, " in said
+    assert "gradient-histogram" not in said and "ngram-" not in said and "-time" not in said
+    assert main(["sample", "ngram-word"]) == 2
+    assert "there is no experiment 'ngram-word'; " in (said := capsys.readouterr().err) and "'ngram-words'?" not in said
+
+
+def test_every_experiment_that_saves_a_model_can_write():
+    for name, experiment in experiments.EXPERIMENTS.items():
+        source = inspect.getsource(inspect.getmodule(inspect.unwrap(experiment.measure)))
+        fits = "fit(" in source or "scoring" in source
+        assert (name in running.writers()) == fits, name
+
+
+def test_a_seed_of_no_generator_is_refused(tiny, monkeypatch, capsys):
+    assert main(["run", *tiny, "--seed", str(2**64)]) == 2
+    assert f"seeds are [{2**64}]; at least one is needed, from 0 to {2**32 - 1}" in capsys.readouterr().err
+    monkeypatch.setenv("UNROLLED_SEED", str(2**32))
+    with pytest.raises(ValueError, match=f"UNROLLED_SEED is '{2**32}'; it must be an integer, 0 or more, and at most"):
+        settings.begin()
+
+
+@pytest.mark.parametrize("code, said", [(errno.EROFS, "make .* writable"), (errno.ENOSPC, "make room there")])
+def test_a_run_that_cannot_be_kept_names_the_place(tiny, monkeypatch, capsys, code, said):
+    def refused(self, *_, **__):
+        raise OSError(code, os.strerror(code), str(self))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "mkdir", refused)
+        assert main(["run", *tiny, "--seeds", "1"]) == 1
+    expected = rf"unrolled: .*tiny-quick/gru/seed-0-\w+ cannot be written \(.*\); {said}, or choose another folder\n"
+    assert re.fullmatch(expected, capsys.readouterr().err)
+
+
+def test_a_reader_who_has_read_enough_is_told_nothing():
+    command = [sys.executable, "-m", "unrolled", "list"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    told = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (told.returncode, told.stderr) == (141, "")
+
+
+def test_ctrl_c_while_importing_ends_quietly(tmp_path):
+    """PyTorch takes seconds to import; a module in its place takes longer, and says when it begins."""
+    (tmp_path / "torch.py").write_text("import time; print('importing', flush=True); time.sleep(60)")
+    places = os.pathsep.join([str(tmp_path), str(Path(unrolled.__file__).parent.parent)])
+    command = [sys.executable, "-c", "import signal, runpy; signal.signal(2, signal.default_int_handler);"]
+    command[-1] += "runpy.run_module('unrolled', run_name='__main__')"
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": places}, **told) as process:
+        assert process.stdout.readline() == "importing\n"
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(30), process.stderr.read()) == (130, "")
+
+
+@pytest.mark.parametrize("change", [{"vocabulary": None}, {"symbols": None}, {"symbols": []}, {"weights": {}}])
+def test_a_model_without_its_parts_is_told_in_a_line(tmp_path, change):
+    path = tmp_path / "a.model"
+    files.save_model(path, LanguageModel(3, hidden_size=4), Vocabulary("abc"))
+    torch.save(torch.load(path, weights_only=True) | change, path)
+    with pytest.raises(ValueError, match="a.model holds no model that can be read .*; train it again") as told:
+        files.load_model(path)
+    assert "\n" not in str(told.value)

@@ -1,18 +1,21 @@
-"""The wheel, installed alone: what the library reads at run time is in it."""
+"""The package: the wheel, installed alone, has what the library reads; the source archive has the whole project."""
 
 import json
 import os
 import shutil
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 
+import address
 from unrolled.text import stories
 
 ROOT = Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.book
 
 READ = """
 import json, sys
@@ -26,14 +29,6 @@ print(json.dumps([str(package), stories.corpus(1).text, records]))
 """
 
 
-def builds() -> bool:
-    """Return whether this environment has a setuptools that pyproject.toml allows."""
-    try:
-        return int(version("setuptools").split(".")[0]) >= 77
-    except PackageNotFoundError:
-        return False
-
-
 def run(*command: str, **options) -> str:
     """Return what a command prints; fail with it if the command fails."""
     done = subprocess.run(command, capture_output=True, text=True, **options)
@@ -41,23 +36,87 @@ def run(*command: str, **options) -> str:
     return done.stdout
 
 
-@pytest.mark.book
-def test_an_installed_wheel_draws_a_story_and_has_every_record(tmp_path):
-    source, target = tmp_path / "source", tmp_path / "target"
-    source.mkdir()
-    for path in (ROOT / "pyproject.toml", ROOT / "README.md", *ROOT.glob("LICENSE*")):
-        shutil.copy(path, source)
-    shutil.copytree(ROOT / "lib", source / "lib", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    here = ["--no-build-isolation"] if builds() else []
-    run(*pip, "wheel", "--no-deps", *here, "--wheel-dir", str(tmp_path), str(source))
-    (wheel,) = tmp_path.glob("unrolled-*.whl")
-    run(*pip, "install", "--no-deps", "--no-index", "--no-compile", "--target", str(target), str(wheel))
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Path:
+    """A copy of the project's own files, so that building leaves nothing beside the originals."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout, so the project's own files are unknown")
+    folder = tmp_path_factory.mktemp("source")
+    for path in address.files(ROOT):
+        (copy := folder / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    return folder
 
+
+def build(source: Path, into: Path) -> Path:
+    """Build the wheel of a folder or a source archive, and return it."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(into), str(source))
+    (wheel,) = into.glob("unrolled-*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(source, tmp_path_factory) -> Path:
+    """The wheel of the project."""
+    return build(source, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """The folder where the wheel is installed, alone."""
+    target = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--no-deps", "--no-index"]
+    run(*pip, "--no-compile", "--target", str(target), str(wheel))
+    return target
+
+
+def python(installed: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess:
+    """Run Python with the installed library."""
     # -P keeps the working directory off the path; the target goes before the environment's own packages
-    printed = run(sys.executable, "-P", "-c", READ, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(target)})
-    package, story, records = json.loads(printed)
-    assert Path(package) == target / "unrolled"
+    environment = os.environ | {"PYTHONPATH": str(installed)}
+    command = [sys.executable, "-P", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def test_an_installed_wheel_draws_a_story_and_has_every_record(installed, tmp_path):
+    done = python(installed, "-c", READ, cwd=tmp_path)
+    package, story, records = json.loads(done.stdout)
+    assert Path(package) == installed / "unrolled"
     assert story == stories.corpus(1).text
     assert set(records) == {path.name for path in (ROOT / "lib" / "unrolled").rglob("measured/*.json")}
     assert records and all(records.values())
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    """Return the files in a wheel, name to content."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_wheel_has_every_file_of_the_library_and_says_that_it_is_typed(source, wheel):
+    library = {str(path.relative_to(source / "lib")) for path in (source / "lib").rglob("*") if path.is_file()}
+    library = {name for name in library if name.startswith("unrolled/")}  # not what building leaves beside it
+    assert {name for name in contents(wheel) if name.startswith("unrolled/")} == library
+    assert "unrolled/py.typed" in library
+
+
+def test_the_source_archive_has_the_whole_project_and_makes_the_same_wheel(source, wheel, tmp_path):
+    own = {str(path.relative_to(ROOT)) for path in address.files(ROOT)}
+    backend = "from setuptools.build_meta import build_sdist; import sys; build_sdist(sys.argv[1])"
+    run(sys.executable, "-c", backend, str(tmp_path), cwd=source)
+    (archive,) = tmp_path.glob("unrolled-*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {member.name.partition("/")[2] for member in opened if member.isfile()}
+    made = {name for name in names if name in ("PKG-INFO", "setup.cfg") or ".egg-info/" in name}
+    assert names - made == own, f"MANIFEST.in: too few {sorted(own - names)}, too many {sorted(names - made - own)}"
+    assert contents(build(archive, tmp_path)) == contents(wheel)
+
+
+def test_an_installed_library_measures_no_record(installed, tmp_path):
+    before = sorted(installed.rglob("*.json"))
+    done = python(installed, "-m", "unrolled", "run", "rnn-loop-time", "--seeds", "1", "--record", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert f"{installed / 'unrolled'} is not in a checkout of the book" in done.stderr
+    assert "leave out --record, or clone its repository and run it there after: pip install -e ." in done.stderr
+    assert sorted(installed.rglob("*.json")) == before and not list(installed.rglob("*.lock"))

@@ -1,5 +1,7 @@
 """A file is replaced as a whole or not at all."""
 
+import errno
+import re
 import signal
 import subprocess
 import sys
@@ -74,3 +76,32 @@ def test_a_process_killed_in_the_middle_leaves_the_old_content_and_the_next_one_
 def test_a_folder_that_does_not_exist_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError), replace_file(tmp_path / "nowhere" / "run.pt"):
         raise AssertionError("there is nothing to write to")
+
+
+@pytest.mark.parametrize("name", ["score.txt", "weights.pt"])  # PyTorch makes another error of what the disk says
+def test_a_full_disk_is_told_with_the_file_and_what_to_do(tmp_path, name):
+    script = """
+        import resource, sys, torch
+        from pathlib import Path
+        from unrolled.whole_files import replace_file
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        try:
+            with replace_file(Path(sys.argv[1])) as file:
+                torch.save(torch.zeros(9999), file) if sys.argv[1].endswith("pt") else file.write(bytes(9999))
+        except OSError as error:
+            print(error)
+    """
+    path = tmp_path / name
+    told = subprocess.run([sys.executable, "-c", textwrap.dedent(script), path], capture_output=True, text=True)
+    expected = f"{path} cannot be written (File too large); make room there, or choose another folder\n"
+    assert (told.stdout, list(tmp_path.iterdir())) == (expected, []), told.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    def read_only(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("os.replace", read_only)
+    expected = f"{tmp_path / 'run.pt'} cannot be written (Read-only file system); make {tmp_path} writable, or choose"
+    with pytest.raises(OSError, match=re.escape(expected)), replace_file(tmp_path / "run.pt") as file:
+        file.write(b"new")

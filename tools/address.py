@@ -1,6 +1,7 @@
-"""Tell the book where it lives: put the repository's address wherever it stands.
+"""Tell the book where it lives and which version it is: put its address and its version wherever they stand.
 
-pyproject.toml holds the address in force; buttons, badges, bootstrap cells and metadata are changed with it.
+pyproject.toml holds both; buttons, badges, bootstrap cells and metadata follow. Buttons and cells lead to the tag of
+the version, so that the text and the library that a reader gets are of one release.
 """
 
 import argparse
@@ -10,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HOLDER = re.compile(r'^Repository = "https://github\.com/([^/"]+)/([^/"]+)"$', re.MULTILINE)
+VERSION = re.compile(r'^version = "([^"]+)"$', re.MULTILINE)
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?"
 
 
@@ -44,23 +46,37 @@ def replace(text: str, old: tuple[str, str], new: tuple[str, str]) -> str:
     return re.sub(rf"{pages}{end}", f"{new[0]}.github.io/{new[1]}", text)
 
 
-def move(root: Path, url: str) -> list[Path]:
-    """Write the new address into every file that has the old one, and return those files.
+def stamp(text: str, slug: str, version: str) -> str:
+    """Return the text with this version in tags of the book's repository and in the lines that state the version."""
+    tag = rf"/github/{re.escape(slug)}/blob/v|github\.com/{re.escape(slug)}@v"
+    line = r'^version: |^__version__ = "|^  branch: v'
+    return re.sub(rf"({tag}|{line})\d[\w.+-]*", rf"\g<1>{version}", text, flags=re.MULTILINE)
+
+
+def move(root: Path, url: str | None = None) -> list[Path]:
+    """Write the address, and the version that pyproject.toml holds, where they stand, and return the changed files.
+
+    Args:
+        root: the project's folder.
+        url: the new address; None to keep the one in force.
 
     Raises:
-        ValueError: `url` is malformed, or pyproject.toml holds no address.
+        ValueError: `url` is malformed, or pyproject.toml holds no address or no version.
     """
-    new = parse(url)
-    holder = HOLDER.search((root / "pyproject.toml").read_text(encoding="utf8"))
+    project = (root / "pyproject.toml").read_text(encoding="utf8")
+    holder, version = HOLDER.search(project), VERSION.search(project)
     if not holder:
         raise ValueError('pyproject.toml has no line like: Repository = "https://github.com/you/unrolled"')
+    if not version:
+        raise ValueError('pyproject.toml has no line like: version = "0.1.0"')
+    new = holder.groups() if url is None else parse(url)
     changed = []
     for path in files(root):
         try:
             text = path.read_bytes().decode("utf8")
         except UnicodeDecodeError:
             continue
-        if (moved := replace(text, holder.groups(), new)) != text:
+        if (moved := stamp(replace(text, holder.groups(), new), "/".join(new), version[1])) != text:
             path.write_bytes(moved.encode("utf8"))
             changed.append(path)
     return changed
@@ -69,7 +85,7 @@ def move(root: Path, url: str) -> list[Path]:
 def main() -> None:
     """Move the book."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("url", help="such as https://github.com/you/unrolled")
+    parser.add_argument("url", nargs="?", help="such as https://github.com/you/unrolled (default: as it is)")
     try:
         changed = move(ROOT, parser.parse_args().url)
     except ValueError as error:

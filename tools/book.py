@@ -149,17 +149,13 @@ def main() -> None:
     parser.add_argument("--stored", action="store_true", help="use the stored outputs, execute nothing")
     parser.add_argument("--student", action="store_true", help="leave the solutions out")
     arguments = parser.parse_args()
-    paths = chapters()
     not_run = [path for folder in ("exercises", "solutions") for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))]
-    notebooks, failures = {f"{path.parent.name}/{path.stem}": None for path in not_run}, []
-    for number, path in enumerate(paths, start=1):
-        try:
-            copy = None if arguments.stored else executed(path, f"{number}/{len(paths)}")
-            notebooks[f"chapters/{path.stem}"] = copy
-        except ChapterError as error:
-            failures.append(str(error))
-    if failures:
-        raise SystemExit("\n" + "\n\n".join(failures))
+    notebooks = dict.fromkeys([*not_run, *chapters()])
+    try:
+        notebooks |= {} if arguments.stored else executed(chapters())
+    except ChapterError as error:
+        raise SystemExit(f"\n{error}") from None
+    notebooks = {f"{path.parent.name}/{path.stem}": copy for path, copy in notebooks.items()}
     try:
         vendor = fetch(BUILD / "vendor")
     except VendorError as error:

@@ -1,6 +1,7 @@
 """The bootstrap cell: the same text at the top of every notebook. ``python tools/bootstrap_cell.py`` renews it.
 
-On Colab it installs the library of the book's release and replaces no package; elsewhere it does nothing.
+On Colab it installs the library of the book's release and replaces no package; elsewhere it does nothing. ``OWNER`` is
+the account in the address that the book has before ``make address`` gives it its own: nothing is fetched from there.
 """
 
 import tomllib
@@ -15,9 +16,14 @@ import os
 import subprocess
 import sys
 
-if importlib.util.find_spec("unrolled") is None:
+# What is only a folder of that name has no origin.
+if not getattr(importlib.util.find_spec("unrolled"), "origin", None):
     release = "git+{repository}@v{version}"
     address = os.environ.get("UNROLLED_ADDRESS", release)
+    if "/OWNER/" in address:
+        raise RuntimeError(
+            "the book has no address yet: set UNROLLED_ADDRESS, or run make address"
+        )
     pip = [sys.executable, "-m", "pip"]
     with open("installed.txt", "w") as keep:
         subprocess.run([*pip, "list", "--format=freeze"], stdout=keep, check=True)

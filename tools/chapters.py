@@ -11,7 +11,7 @@ import nbformat
 
 import gallery
 import record_page
-from execute import ROOT, WIDGET, ChapterError, chapters, figures_of, run
+from execute import ROOT, WIDGET, ChapterError, chapters, copy_of, figures_of, run
 
 
 def settle(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -30,13 +30,9 @@ def settle(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
-def rerun(path: Path, place: str, figures: Path) -> list[str]:
-    """Execute one chapter, store it, put its figures into `figures` and return their files' names.
-
-    Raises:
-        ChapterError: the chapter failed; no tracked file is changed.
-    """
-    nbformat.write(settle(nbformat.read(run(path, place), as_version=4)), path)
+def store(path: Path, figures: Path) -> list[str]:
+    """Store one chapter as it was executed, put its figures into `figures` and return their files' names."""
+    nbformat.write(settle(nbformat.read(copy_of(path), as_version=4)), path)
     drawn = sorted(figures_of(path).glob("*.svg"))
     for figure in drawn:
         shutil.copyfile(figure, figures / figure.name)
@@ -48,13 +44,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="?", default="", help="how the chapter's name starts, such as 02")
     only = parser.parse_args().only
-    paths, figures, drawn = chapters(only), ROOT / "figures", []
+    paths, figures = chapters(only), ROOT / "figures"
+    try:
+        run(paths)
+    except ChapterError as error:
+        raise SystemExit(f"\n{error}") from None
     figures.mkdir(exist_ok=True)
-    for number, path in enumerate(paths, start=1):
-        try:
-            drawn += rerun(path, f"{number}/{len(paths)}", figures)
-        except ChapterError as error:
-            raise SystemExit(f"\n{error}") from None
+    drawn = [name for path in paths for name in store(path, figures)]
     if not only:
         for left_over in (p for p in figures.glob("*.svg") if p.name not in drawn):
             left_over.unlink()

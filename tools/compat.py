@@ -1,4 +1,4 @@
-"""Try the book elsewhere: among Colab's packages, and in a course. Slow, so run by hand: ``make compat``.
+"""Try the book elsewhere: on other processors, among Colab's packages, in a course. Slow, so by hand: ``make compat``.
 
 The environment with Colab's packages is left under _build/compat, for a look. Other Pythons and the newest packages are
 tried by noxfile.py.
@@ -6,17 +6,26 @@ tried by noxfile.py.
 
 import argparse
 import os
+import platform
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from python_discovery import get_interpreter  # as nox finds its Pythons
+
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "_build" / "compat"
 
-# What Colab has installed of what the book needs (its published list of 2026-08), torch apart: ours is as good.
+# Colab's Python, and what it has of what the book needs (its published list of 2026-08), torch apart: ours is as good.
+COLAB_PYTHON = "3.13"
 COLAB = ["ipywidgets==7.7.1", "IPython==7.34.0", "ipykernel==6.17.1", "numpy==2.1.3", "matplotlib==3.10.0"]
 COLAB += ["torch==2.13.0", "sympy", "tqdm", "pooch", "nbclient", "pyyaml"]
+
+# What makes this processor round as others do: MKL's code for any, PyTorch without vector instructions, and both.
+PROCESSORS = [{"MKL_CBWR": "COMPATIBLE"}, {"ATEN_CPU_CAPABILITY": "default"}]
+PROCESSORS += [PROCESSORS[0] | PROCESSORS[1] | {"OMP_NUM_THREADS": "1"}]
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
 def run(*command: str | Path, **settings: str) -> int:
@@ -24,11 +33,33 @@ def run(*command: str | Path, **settings: str) -> int:
     return subprocess.run([str(word) for word in command], cwd=ROOT, env={**os.environ, **settings}).returncode
 
 
+def processors() -> list[str]:
+    """Compare every chapter's outputs, and the figures that it draws, with those stored; return what failed."""
+    compare = ["chapters", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=600"]
+    compare += ["tests/book/test_pictures.py::test_the_files_are_the_figures_that_the_chapter_draws"]
+    failed = []
+    for settings in PROCESSORS:
+        name = " ".join(f"{variable}={value}" for variable, value in settings.items())
+        figures = PLACE / "figures"
+        shutil.rmtree(figures, ignore_errors=True)
+        print(f"Processors: {name}", flush=True)
+        failed += [name] if run(*PYTEST, *compare, **settings, UNROLLED_FIGURES=str(figures)) else []
+    return failed
+
+
+def interpreter() -> str:
+    """Return a Python of Colab's version, or this one and a line that says so; a shim that runs none is none."""
+    if found := get_interpreter(COLAB_PYTHON):
+        return found.executable
+    print(f"Colab: no Python {COLAB_PYTHON} runs here, so it is tried on {platform.python_version()}", flush=True)
+    return sys.executable
+
+
 def environment() -> Path | None:
     """Make a fresh environment with Colab's packages and return its Python, or None where they do not install."""
     folder = PLACE / "colab"
     shutil.rmtree(folder, ignore_errors=True)
-    if run(sys.executable, "-m", "venv", folder):
+    if run(interpreter(), "-m", "venv", folder):
         return None
     python = folder / "bin" / "python"
     return None if run(python, "-m", "pip", "install", "--quiet", *COLAB) else python
@@ -75,11 +106,10 @@ def colab() -> list[str]:
 def grading() -> list[str]:
     """Have nbgrader release, collect and grade the exercises of every chapter; return what failed."""
     notebooks = " ".join(path.stem for path in sorted(ROOT.glob("solutions/*.ipynb")))
-    command = [sys.executable, "-m", "pytest", "tests/book/test_grading.py", "-q", "-p", "no:cacheprovider"]
-    return ["grading"] if run(*command, UNROLLED_GRADED=notebooks) else []
+    return ["grading"] if run(*PYTEST, "tests/book/test_grading.py", UNROLLED_GRADED=notebooks) else []
 
 
-PARTS = {"colab": colab, "grading": grading}
+PARTS = {"processors": processors, "colab": colab, "grading": grading}
 
 
 def main() -> int:

@@ -8,7 +8,6 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import nbformat
@@ -16,7 +15,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
 from PIL import Image
 
+from side_by_side import cores, side_by_side
+
 ROOT = Path(__file__).resolve().parent.parent
+TIMEOUT = 600  # seconds that a cell may take, on a busy machine, too
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # A list of fonts of the book's own: the user's may be of another Matplotlib, which then complains in a chapter.
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "_build" / "matplotlib"))
@@ -52,28 +54,23 @@ def key(notebook: Path) -> str:
     return digest.hexdigest()
 
 
-def execute(path: Path, figures: Path, timeout: int = 300, tell=None, **switches: str) -> nbformat.NotebookNode:
+def execute(path: Path, figures: Path, timeout: int = TIMEOUT, **switches: str) -> nbformat.NotebookNode:
     """Run a notebook in a fresh kernel and return it with its outputs and the state of its widgets.
 
     Args:
         path: the notebook; its folder is the kernel's working directory.
         figures: the folder for the figures that it saves.
-        timeout: seconds that the whole notebook may take.
-        tell: called before each cell with its number and the number of cells.
+        timeout: seconds that a cell may take.
         switches: environment variables for the kernel.
 
     Raises:
-        ChapterError: a cell raised, the kernel died, or the time ran out.
+        ChapterError: a cell raised or took too long, or the kernel died.
     """
-    notebook = nbformat.read(path, as_version=4)
-    started, at = time.monotonic(), 0
+    notebook, at = nbformat.read(path, as_version=4), 0
 
     def before(cell, cell_index):
         nonlocal at
         at = cell_index
-        client.timeout = max(1, int(timeout - (time.monotonic() - started)))
-        if tell:
-            tell(cell_index + 1, len(notebook.cells))
 
     client = NotebookClient(
         notebook,
@@ -89,12 +86,17 @@ def execute(path: Path, figures: Path, timeout: int = 300, tell=None, **switches
         quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}  # no debugger here, so no warning about it
         client.execute(env={**os.environ, **quiet, "UNROLLED_FIGURES": str(figures.resolve()), **switches})
     except CellTimeoutError:
-        raise ChapterError(_report(path, notebook, at, f"took longer than {timeout} s in all")) from None
+        raise ChapterError(_report(path, notebook, at, f"took longer than {timeout} s; {load()}")) from None
     except DeadKernelError:
         raise ChapterError(_report(path, notebook, at, "the kernel died (out of memory?)")) from None
     except CellControlSignal as error:
         raise ChapterError(_report(path, notebook, at, str(error))) from None
     return lighten(notebook)
+
+
+def load() -> str:
+    """Say how busy the machine is: it explains why a cell took long."""
+    return f"the machine's load was {os.getloadavg()[0]:.1f} on {cores()} cores"
 
 
 def lighten(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -115,82 +117,95 @@ def _report(path: Path, notebook, index: int, cause: str) -> str:
     return f"{path.stem}, cell {index + 1} (code cell {code}):\n" + "\n".join(f"    {line}" for line in lines)
 
 
-def shown(path: Path, place: str, figures: Path) -> nbformat.NotebookNode:
-    """Execute a notebook as `execute` does, with a line that says which it is, how far it is, and how long it took."""
-    head, moving = f"[{place}] {path.stem:<24}", sys.stdout.isatty()
-
-    def tell(cell: int, cells: int) -> None:
-        if moving:
-            print(f"\r{head} executing cell {cell} of {cells} ...", end="", flush=True)
-
-    print(f"{head} executing ...", end="", flush=True)
-    started = time.monotonic()
-    try:
-        notebook = execute(path, figures, tell=tell)
-    except ChapterError:
-        print(" failed", flush=True)
-        raise
-    print(f" {time.monotonic() - started:.0f} s", flush=True)
-    return notebook
-
-
 def figures_of(path: Path) -> Path:
     """Return the folder that holds the figures of a chapter's executed copy."""
     return ROOT / "_build" / "figures" / path.stem
 
 
-def _copy_of(path: Path) -> Path:
+def copy_of(path: Path) -> Path:
     """Return where the executed copy of a chapter is kept; beside it stands its key."""
     return ROOT / "_build" / "executed" / path.name
 
 
-def run(path: Path, place: str) -> Path:
-    """Execute a chapter, keep the copy with its key and its figures, and return the copy.
+def is_fresh(path: Path) -> bool:
+    """Return whether the executed copy of a chapter is of its present code, library, pins and switches."""
+    stamp = copy_of(path).with_suffix(".key")
+    return stamp.is_file() and stamp.read_text() == key(path)
+
+
+def keep(path: Path) -> None:
+    """Execute a chapter and keep the copy with its key and its figures.
 
     Raises:
         ChapterError: the chapter failed; nothing is kept.
     """
-    copy, figures, current = _copy_of(path), figures_of(path), key(path)
+    copy, figures, current = copy_of(path), figures_of(path), key(path)
     stamp = copy.with_suffix(".key")
     stamp.unlink(missing_ok=True)
     shutil.rmtree(figures, ignore_errors=True)
     figures.mkdir(parents=True)
     copy.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(shown(path, place, figures), copy)
+    nbformat.write(execute(path, figures), copy)
     stamp.write_text(current)
-    return copy
 
 
-def executed(path: Path, place: str) -> Path:
-    """Return the executed copy of a chapter, made now unless one with the same key is there.
+def run(paths: list[Path]) -> None:
+    """Execute chapters, two at a time, and keep their copies; print a line for each as it ends.
 
     Raises:
-        ChapterError: the chapter failed.
+        ChapterError: chapters failed; the message has a paragraph for each.
     """
-    copy = _copy_of(path)
-    stamp = copy.with_suffix(".key")
-    if not stamp.is_file() or stamp.read_text() != key(path):
-        return run(path, place)
-    print(f"[{place}] {path.stem:<24} cached", flush=True)
-    return _with_current_text(copy, path)
+    failures = {}
+    if paths:
+        print(f"Chapters to execute: {len(paths)}", flush=True)
+    commands = {path: [sys.executable, ROOT / "tools" / "execute.py", path] for path in paths}
+    for number, chapter in enumerate(side_by_side(commands), start=1):
+        outcome = "failed" if chapter.status else f"{chapter.seconds:.0f} s"
+        print(f"[{number}/{len(paths)}] {chapter.path.stem:<32} {outcome}", flush=True)
+        if chapter.status:
+            failures[chapter.path] = chapter.said or f"{chapter.path.stem}: exit status {chapter.status}"
+    if failures:
+        raise ChapterError("\n\n".join(failures[path] for path in sorted(failures)))
 
 
-def _with_current_text(copy: Path, path: Path) -> Path:
-    """Give the executed copy the chapter's present prose and cell metadata; its code is the same."""
-    before, now = nbformat.read(copy, as_version=4), nbformat.read(path, as_version=4)
+def executed(paths: list[Path]) -> dict[Path, Path]:
+    """Return the executed copy of each chapter, made now unless one with the same key is there.
+
+    Raises:
+        ChapterError: chapters failed, see `run`.
+    """
+    cached = [path for path in paths if is_fresh(path)]
+    for path in cached:
+        print(f"{path.stem:<38} cached", flush=True)
+        _take_current_text(path)
+    run([path for path in paths if path not in cached])
+    return {path: copy_of(path) for path in paths}
+
+
+def _take_current_text(path: Path) -> None:
+    """Give the executed copy of a chapter its present prose and cell metadata; its code is the same."""
+    before, now = nbformat.read(copy_of(path), as_version=4), nbformat.read(path, as_version=4)
     ran = iter([cell for cell in before.cells if cell.cell_type == "code"])
     for cell in now.cells:
         if cell.cell_type == "code":
             same = next(ran)
             cell.outputs, cell.execution_count = same.outputs, same.execution_count
     now.metadata = before.metadata
-    nbformat.write(now, copy)
-    return copy
+    nbformat.write(now, copy_of(path))
 
 
-if __name__ == "__main__":  # one notebook, in the environment of the Python that runs this
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            shown(Path(sys.argv[1]).resolve(), "1/1", Path(folder))
-        except ChapterError as error:
-            raise SystemExit(f"\n{error}") from None
+def main() -> None:
+    """Execute one notebook in the environment of the Python that runs this: a chapter is kept, another only tried."""
+    path = Path(sys.argv[1]).resolve()
+    try:
+        if path in chapters():
+            keep(path)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                execute(path, Path(folder))
+    except ChapterError as error:
+        raise SystemExit(str(error)) from None
+
+
+if __name__ == "__main__":
+    main()

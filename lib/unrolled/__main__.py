@@ -1,10 +1,18 @@
 """The command line: ``python -m unrolled list | run NAME | show NAME | records | sample NAME | corpora [NAME ...]``."""
 
+# ruff: noqa: E402 (Ctrl-C has to be provided for before PyTorch is imported, which takes seconds)
+
 from __future__ import annotations
+
+import os
+import signal
+
+BY_DEFAULT = signal.getsignal(signal.SIGINT)
+if __name__ == "__main__" and BY_DEFAULT is signal.default_int_handler:  # else Ctrl-C is ignored, and stays so
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # nothing has begun that would have to be ended in order
 
 import argparse
 import difflib
-import os
 import re
 import shlex
 import sys
@@ -303,10 +311,24 @@ def _lower(arguments: argparse.Namespace) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line asks, and return the exit code; what went wrong is said in a line."""
+    try:
+        try:
+            return _do(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads the output, as `head` does, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141  # as if SIGPIPE had ended it
+
+
+def _do(arguments: list[str] | None) -> int:
+    """Return the exit code of `main`, whose output may still have to be flushed."""
     words = sys.argv[1:] if arguments is None else arguments
     parsed = parser().parse_args(words)
     try:
         parsed.do(parsed)
+    except BrokenPipeError:
+        raise
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         print(f"unrolled: {_lower(parsed) if _lacks_memory(error) else error}", file=sys.stderr)
         return 2 if isinstance(error, ValueError) else 1
@@ -323,4 +345,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, BY_DEFAULT)
     sys.exit(main())

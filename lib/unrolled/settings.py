@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 PROFILES = ("quick", "full")
+LAST = 2**32 - 1  # the last seed that every generator takes
 Amount = TypeVar("Amount")
 
 
@@ -82,9 +83,9 @@ def device() -> torch.device:
 
 
 def _integer(text: str, variable: str, minimum: int) -> int:
-    """Return the value of a variable as an integer; raise ValueError if it is not one, or below the minimum."""
-    if not text.isdecimal() or int(text) < minimum:
-        raise ValueError(f"{variable} is {text!r}; it must be an integer, {minimum} or more")
+    """Return the value of a variable as an integer; raise ValueError if it is not one from the minimum to `LAST`."""
+    if not text.isdecimal() or not minimum <= int(text) <= LAST:
+        raise ValueError(f"{variable} is {text!r}; it must be an integer, {minimum} or more, and at most {LAST}")
     return int(text)
 
 

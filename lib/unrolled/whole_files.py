@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say in one line which file cannot be written, and what to do, where the ``with`` block finds that it cannot.
+
+    Args:
+        path: what the block writes: a file, or a folder.
+
+    Raises:
+        OSError: of the kind that the block raised, or that PyTorch made a RuntimeError of.
+
+    Example:
+        >>> with writing(Path("runs/score.txt")):
+        ...     raise OSError(errno.ENOSPC, "No space left on device")
+        Traceback (most recent call last):
+        OSError: runs/score.txt cannot be written (No space left on device); make room there, or choose another folder
+    """
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        cause = error.__context__ if isinstance(error, RuntimeError) else error
+        if not isinstance(cause, OSError) or cause.strerror is None:  # nothing of ours, or said already
+            raise
+        advice = "make room there" if cause.errno in FULL else f"make {path.parent} writable"
+        message = f"{path} cannot be written ({cause.strerror}); {advice}, or choose another folder"
+        raise type(cause)(message) from error
 
 
 @contextmanager
@@ -24,7 +54,7 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
         The file to write to, in binary mode.
 
     Raises:
-        OSError: the file cannot be written or renamed.
+        OSError: the file cannot be written or renamed; what was there stays.
 
     Example:
         >>> import tempfile
@@ -37,11 +67,12 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
     """
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
+        with writing(path):
+            with part.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
     except BaseException:  # Ctrl-C too: a half-written file is of no use to anybody
         part.unlink(missing_ok=True)
         raise

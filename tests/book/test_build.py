@@ -20,6 +20,7 @@ import address
 import book
 import bootstrap_cell
 import chapters
+import compat
 import environment
 import execute
 import vendor
@@ -112,7 +113,7 @@ def test_what_the_commands_call_exists():
     assert [name for name in called if not (ROOT / name).is_file()] == []
 
 
-STAGES = ("ruff check", "ruff format", "tools/book.py", "tests chapters")
+STAGES = ("ruff check", "ruff format", "tools/book.py", "tools/validate.py", "--durations=10")
 STANDS_FOR_PYTHON = """#!/bin/sh
 echo "$@" >> ../calls
 case "$*" in *"$CHANGED_BY"*) echo more >> "$FILE" ;; *"$FAILED_BY"*) exit 3 ;; esac
@@ -151,7 +152,7 @@ def test_a_stage_that_fails_stops_make_test(tmp_path, number):
 
 
 @pytest.mark.parametrize("file", ["Makefile", "left-over.txt"])
-@pytest.mark.parametrize("number, name", list(enumerate(["lint", "format", "book", "tests"])))
+@pytest.mark.parametrize("number, name", list(enumerate(["lint", "format", "book", "chapters", "tests"])))
 def test_a_stage_that_changes_the_projects_own_files_stops_make_test(tmp_path, number, name, file):
     made, calls = make_test(tmp_path, CHANGED_BY=STAGES[number], FILE=file)
     assert made.returncode and len(calls) == number + 1
@@ -209,7 +210,7 @@ def test_a_failing_cell_is_reported_with_chapter_number_and_cause(tmp_path):
 
 def test_a_chapter_that_takes_too_long_is_stopped_and_reported(tmp_path):
     path = notebook(tmp_path, "pass", "import time; time.sleep(60)")
-    with pytest.raises(execute.ChapterError, match=r"99-scratch, cell 2 .*\n.*longer than 3 s"):
+    with pytest.raises(execute.ChapterError, match=r"99-scratch, cell 2 .*\n.*longer than 3 s; .* load was \d"):
         execute.execute(path, tmp_path, timeout=3)
 
 
@@ -243,6 +244,9 @@ DRAW = "import os, pathlib\nprint(1)\npathlib.Path(os.environ['UNROLLED_FIGURES'
 def project(tmp_path, monkeypatch) -> Path:
     """A small project: one chapter, a library of two files, and pins."""
     notebook(tmp_path / "chapters", DRAW)
+    (tmp_path / "tools").mkdir()
+    for name in ("execute.py", "side_by_side.py"):
+        shutil.copyfile(ROOT / "tools" / name, tmp_path / "tools" / name)
     (tmp_path / "lib" / "unrolled").mkdir(parents=True)
     for name in ("lib/unrolled/cells.py", "lib/unrolled/experiments.toml", "requirements.txt", "constraints.txt"):
         (tmp_path / name).write_text("one")
@@ -277,38 +281,41 @@ def test_changed_code_or_profile_makes_a_chapter_stale_but_prose_does_not(projec
 
 def test_a_cached_chapter_keeps_its_outputs_and_takes_todays_prose(project, capsys):
     chapter = project / "chapters" / "99-scratch.ipynb"
-    execute.executed(chapter, "1/1")
+    execute.executed([chapter])
     content = nbformat.read(chapter, as_version=4)
     content.cells.insert(0, nbformat.v4.new_markdown_cell("today's prose"))
     nbformat.write(content, chapter)
-    again = nbformat.read(execute.executed(chapter, "1/1"), as_version=4)
+    again = nbformat.read(execute.executed([chapter])[chapter], as_version=4)
     assert "cached" in capsys.readouterr().out
     assert [cell.cell_type for cell in again.cells] == ["markdown", "code"]
     assert again.cells[1].outputs[0].text == "1\n"
     (project / "lib" / "unrolled" / "cells.py").write_text("two")
-    execute.executed(chapter, "1/1")
+    execute.executed([chapter])
     assert "cached" not in capsys.readouterr().out
 
 
 def test_what_make_chapters_has_run_make_book_does_not_run_again(project, capsys):
     chapter = project / "chapters" / "99-scratch.ipynb"
-    assert chapters.rerun(chapter, "1/1", project) == ["square.svg"] and (project / "square.svg").is_file()
+    execute.run([chapter])
+    assert chapters.store(chapter, project) == ["square.svg"] and (project / "square.svg").is_file()
     assert "cached" not in capsys.readouterr().out
-    copy = nbformat.read(execute.executed(chapter, "1/1"), as_version=4)
+    copy = nbformat.read(execute.executed([chapter])[chapter], as_version=4)
     assert "cached" in capsys.readouterr().out
     assert copy.cells[0].outputs == nbformat.read(chapter, as_version=4).cells[0].outputs
     assert [figure.name for figure in execute.figures_of(chapter).iterdir()] == ["square.svg"]
 
 
-def test_of_a_chapter_that_fails_nothing_is_kept_and_nothing_is_changed(project):
+def test_of_a_chapter_that_fails_nothing_is_kept_and_nothing_is_changed(project, monkeypatch):
     chapter = project / "chapters" / "99-scratch.ipynb"
-    execute.executed(chapter, "1/1")
+    execute.executed([chapter])
     before = notebook(project / "chapters", DRAW + "\nassert False").read_bytes()
+    monkeypatch.setattr(chapters, "ROOT", project)
+    monkeypatch.setattr(sys, "argv", ["chapters.py"])
+    with pytest.raises(SystemExit, match=r"99-scratch, cell 1 .*\n[^$]*AssertionError"):
+        chapters.main()
+    assert chapter.read_bytes() == before and not (project / "figures").exists()
     with pytest.raises(execute.ChapterError):
-        chapters.rerun(chapter, "1/1", project)
-    assert chapter.read_bytes() == before and not (project / "square.svg").exists()
-    with pytest.raises(execute.ChapterError):
-        execute.executed(chapter, "1/1")
+        execute.executed([chapter])
 
 
 EXPLORER = "import ipywidgets\nipywidgets.VBox([ipywidgets.IntSlider(description='k')])"
@@ -318,7 +325,8 @@ def test_what_is_stored_holds_nothing_that_changes_from_run_to_run(project):
     path = notebook(project / "chapters", "print(1)", EXPLORER)
     stored = []
     for _ in range(2):
-        chapters.rerun(path, "1/1", project)
+        execute.run([path])
+        chapters.store(path, project)
         stored.append(path.read_bytes())
     assert stored[0] == stored[1]
     content = json.loads(stored[0])
@@ -328,7 +336,8 @@ def test_what_is_stored_holds_nothing_that_changes_from_run_to_run(project):
 
 def test_pages_from_stored_outputs_say_where_the_explorer_is(project):
     path = notebook(project / "chapters", EXPLORER)
-    chapters.rerun(path, "1/1", project)
+    execute.run([path])
+    chapters.store(path, project)
     book.stored(path, project / "page.ipynb")
     assert book.NO_WIDGET in (project / "page.ipynb").read_text()
 
@@ -387,6 +396,36 @@ def test_without_npm_the_book_says_that_it_falls_back(tmp_path, monkeypatch):
         vendor.fetch(tmp_path / "vendor")
 
 
+# Elsewhere
+
+
+def test_colabs_python_is_one_that_runs_and_no_shim(tmp_path, monkeypatch, capsys):
+    shim = tmp_path / "python3.9"  # as pyenv leaves one of a version that is not chosen
+    shim.write_text("#!/bin/sh\necho 'pyenv: python3.9: command not found' >&2\nexit 127\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setattr(compat, "COLAB_PYTHON", "3.9")
+    assert shutil.which("python3.9") == str(shim) and compat.interpreter() == sys.executable
+    assert re.match(r"Colab: no Python 3\.9 runs here, so it is tried on 3\.1\d", capsys.readouterr().out)
+    monkeypatch.setattr(compat, "COLAB_PYTHON", f"{sys.version_info.major}.{sys.version_info.minor}")
+    assert compat.interpreter() != str(shim) and capsys.readouterr().out == ""
+
+
+def test_every_processor_is_tried_and_one_that_differs_is_named(monkeypatch):
+    tried = []
+
+    def run(*command, **settings):
+        tried.append((command, settings))
+        return "ATEN_CPU_CAPABILITY" in settings
+
+    monkeypatch.setattr(compat, "run", run)
+    both = "MKL_CBWR=COMPATIBLE ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1"
+    assert compat.processors() == ["ATEN_CPU_CAPABILITY=default", both]
+    for command, settings in tried:
+        assert {"chapters", "--nbval"} < set(command) and settings["UNROLLED_FIGURES"].startswith(str(compat.PLACE))
+    assert [len(settings) for _, settings in tried] == [2, 2, 4]
+
+
 # The bootstrap cell and the address
 
 
@@ -402,15 +441,30 @@ def test_the_bootstrap_cell_does_nothing_where_the_library_is(monkeypatch):
     exec(bootstrap_cell.text(), {})
 
 
-def test_the_bootstrap_cell_says_what_it_could_not_install(monkeypatch, tmp_path):
-    """In a Python without the library: an address that leads nowhere fails with that address."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("UNROLLED_ADDRESS", "./nowhere")
+def bootstrap(folder: Path, code: str = bootstrap_cell.text(), **settings: str) -> str:
+    """Run the bootstrap cell in a folder, in a Python without the library, and return what it says when it fails."""
     hide = "import sys; sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]\n"
-    hide += "sys.path = [p for p in sys.path if not p.endswith('/lib')]\n"
-    code = hide + bootstrap_cell.text()
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert done.returncode and "pip could not install ./nowhere" in done.stderr
+    hide += "sys.path = [''] + [p for p in sys.path if not p.endswith('/lib')]\n"
+    environment = {name: value for name, value in os.environ.items() if name != "UNROLLED_ADDRESS"} | settings
+    command = [sys.executable, "-c", hide + code]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode
+    return done.stderr
+
+
+@pytest.mark.parametrize("beside", ["nothing", "unrolled"])
+def test_the_bootstrap_cell_says_what_it_could_not_install(tmp_path, beside):
+    """An address that leads nowhere fails with that address, also where a folder has the library's name."""
+    (tmp_path / beside).mkdir()
+    assert "pip could not install ./nowhere" in bootstrap(tmp_path, UNROLLED_ADDRESS="./nowhere")
+
+
+def test_the_bootstrap_cell_fetches_nothing_from_the_placeholder(tmp_path):
+    code = bootstrap_cell.TEXT.replace("{repository}", "https://github.com/OWNER/unrolled")
+    called = "import subprocess; subprocess.run = lambda *_, **__: sys.exit('it called pip')\n"
+    said = bootstrap(tmp_path, called + code).splitlines()[-1]
+    assert said.startswith("RuntimeError: the book has no address yet: set UNROLLED_ADDRESS, or run make address")
+    assert "it called pip" in bootstrap(tmp_path, called + code, UNROLLED_ADDRESS="./here")
 
 
 @pytest.fixture
@@ -445,6 +499,31 @@ def test_the_address_changes_everywhere_and_again(copy, monkeypatch):
         for path in copy.glob("chapters/*.ipynb"):
             nbformat.validate(nbformat.read(path, as_version=4))
         owner, name = new_owner, new_name
+
+
+def versions(root: Path) -> dict[str, set[str]]:
+    """Return the versions, or tags, that buttons, notebooks, metadata and library name, by the place."""
+    read = {path: path.read_text("utf8") for path in address.files(root) if path.suffix in (".ipynb", ".md")}
+    found = {path.name: set(re.findall(r"git\+https://[^@\s]+@([^\"\\]+)", text)) for path, text in read.items()}
+    found |= {"badges": {tag for text in read.values() for tag in re.findall(r"colab\S+/blob/([^/]+)/", text)}}
+    found["buttons"] = {yaml.safe_load((root / "_config.yml").read_text("utf8"))["repository"]["branch"]}
+    found["citation"] = {"v" + str(yaml.safe_load((root / "CITATION.cff").read_text("utf8"))["version"])}
+    library = (root / "lib" / "unrolled" / "__init__.py").read_text("utf8")
+    found["library"] = {"v" + re.search(r'^__version__ = "(.+)"$', library, re.MULTILINE)[1]}
+    return {place: tags for place, tags in found.items() if tags}
+
+
+def test_text_library_and_buttons_are_of_one_tag_which_the_version_decides(copy):
+    now = versions(copy)
+    assert {"badges", "buttons", "citation", "library"} | {path.name for path in NOTEBOOKS} == set(now)
+    tag = "v" + address.VERSION.search((ROOT / "pyproject.toml").read_text("utf8"))[1]
+    assert set().union(*now.values()) == {tag}, "renew them: make address"
+    project = copy / "pyproject.toml"
+    project.write_text(address.VERSION.sub('version = "12.3.0rc1"', project.read_text("utf8")), "utf8")
+    address.move(copy, "https://github.com/ada/rnn-book")
+    address.move(copy)
+    assert versions(copy) == {place: {"v12.3.0rc1"} for place in now}
+    assert holding(copy, re.escape(f"{tag}/")) == []
 
 
 @pytest.mark.parametrize(

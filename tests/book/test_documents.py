@@ -105,6 +105,35 @@ def test_licences_are_the_ones_named():
     assert "https://creativecommons.org/licenses/by/4.0/legalcode" in text
 
 
+# The workflows
+
+
+def jobs():
+    """Yield each job of each workflow, as "ci.yml, test", with what it may do: its own permissions, or the file's."""
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the tools that build the book")
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        workflow = yaml.safe_load(path.read_text("utf8"))
+        for name, job in workflow["jobs"].items():
+            yield f"{path.name}, {name}", job, job.get("permissions", workflow.get("permissions"))
+
+
+def test_every_action_is_named_by_its_digest_and_its_version():
+    lines = [line for path in ROOT.glob(".github/workflows/*.yml") for line in path.read_text("utf8").splitlines()]
+    uses = [line.partition("uses:")[2].strip() for line in lines if "uses:" in line]
+    assert len(uses) == sum("uses" in step for _, job, _ in jobs() for step in job["steps"])
+    assert [use for use in uses if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
+
+
+def test_what_runs_the_projects_code_can_write_nothing_and_what_publishes_runs_none_of_it():
+    writing = set()
+    for name, job, may in jobs():
+        if any("run" in step or "checkout" in step["uses"] for step in job["steps"]):
+            assert may == {"contents": "read"}, f"{name} runs the project's code, and may {may}"
+        else:
+            writing |= {(name, what) for what in may.items()}
+    assert writing == {("pages.yml, deploy", ("pages", "write")), ("pages.yml, deploy", ("id-token", "write"))}
+
+
 # The bibliography
 
 NEEDED = {

@@ -16,6 +16,7 @@ import yaml
 
 import book
 from places import ROOT
+from unrolled import __version__
 
 pytestmark = pytest.mark.book
 PAGES = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8")))
@@ -159,7 +160,7 @@ def test_pictures_are_visible_in_proportion_and_say_what_they_show(visit, name, 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_opens_in_colab(visit, name):
     button = visit(name).locator("a[href*='colab.research.google.com/github/']").first
-    assert button.get_attribute("href").endswith(f"/blob/main/{name}.ipynb")
+    assert button.get_attribute("href").endswith(f"/blob/v{__version__}/{name}.ipynb")
 
 
 @pytest.mark.parametrize("name", [name for name in CHAPTERS if holds_widget(name)])

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import os
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from PIL import Image
 
 import gallery
-from execute import key
+from execute import copy_of, figures_of, is_fresh
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -83,17 +84,19 @@ def foreign_pictures(stored: dict[str, np.ndarray], fresh: dict[str, np.ndarray]
 
 def executed(chapter: str) -> Path:
     """Return the executed copy of a chapter; skip where there is none of today's code."""
-    copy = ROOT / "_build" / "executed" / f"{chapter}.ipynb"
-    stamp = copy.with_suffix(".key")
-    if not stamp.is_file() or stamp.read_text() != key(CHAPTERS[chapter]):
+    if not is_fresh(CHAPTERS[chapter]):
         pytest.skip(f"{chapter} has not been executed as it is now: make book")
-    return copy
+    return copy_of(CHAPTERS[chapter])
+
+
+def drawn(chapter: str) -> Path:
+    """Return the folder with a chapter's figures of today: the one that was filled just now, or that of `executed`."""
+    return Path(os.environ.get("UNROLLED_FIGURES") or figures_of(executed(chapter)))
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_the_files_are_the_figures_that_the_chapter_draws(chapter):
-    drawn = (ROOT / "_build" / "figures" / executed(chapter).stem).glob("*.svg")
-    fresh = {path.stem: path.read_text("utf8") for path in sorted(drawn)}
+    fresh = {path.stem: path.read_text("utf8") for path in sorted(drawn(chapter).glob("*.svg"))}
     stored = {name: (ROOT / "figures" / f"{name}.svg").read_text("utf8") for name in fresh}
     assert fresh, "it draws nothing"
     assert not (found := foreign_files(stored, fresh)), "\n".join(found)

@@ -1,6 +1,7 @@
 """The book's cells equal PyTorch's, forward and backward, and their variants equal a computation step by step."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -350,3 +351,11 @@ def test_bad_input_is_named(call, says):
 def test_a_cell_says_what_it_is():
     assert repr(GRUCell(3, 4)) == "GRUCell(3, 4, reset='before')"
     assert repr(RNNCell(3, 4)) == "RNNCell(3, 4, nonlinearity='tanh')"
+
+
+@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 5, 3)])
+def test_a_step_takes_a_batch_of_vectors_and_nothing_else(kind, shape):
+    expected = re.escape(f"x has shape {shape}; two axes are expected: (batch, input_size); use x[None]")
+    with pytest.raises(ValueError, match=expected):
+        CELLS[kind](3, 4)(torch.zeros(shape))

@@ -130,5 +130,5 @@ def test_bad_input_is_named():
     for alpha in (-1, math.nan):
         with pytest.raises(ValueError, match=f"alpha is {alpha}; it must be 0 or more"):
             beam_search(model, PROMPT, length=5, width=2, alpha=alpha)
-    with pytest.raises(ValueError, match=r"the prompt has shape \(1, 0\)"):
+    with pytest.raises(ValueError, match=r"the symbols of the prompt have shape \(1, 0\)"):
         beam_search(model, PROMPT[:, :0], length=5, width=2)

@@ -1,5 +1,8 @@
 """Sampling carries the state and follows the model's distribution, narrowed as requested."""
 
+import math
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -201,7 +204,9 @@ def test_bad_input_is_named(model):
         with pytest.raises(ValueError, match=f"top_p is {top_p}; it must be above 0 and at most 1"):
             sample(model, VOCABULARY, prompt="a", length=1, top_p=top_p)
     for shape in ((3, 0), (0, 3), (4,)):
-        with pytest.raises(ValueError, match=r"the prompt has shape .* \(batch, time\) is expected, with at least one"):
+        with pytest.raises(
+            ValueError, match=r"the symbols of the prompt have shape .* \(batch, time\), with at least one"
+        ):
             generate(model, torch.zeros(shape, dtype=torch.int64), length=1)
     with pytest.raises(ValueError, match="some of the model's logits are not numbers"):
         generate(Table([float("nan")] * 4), torch.tensor([[0]]), length=1)
@@ -212,3 +217,25 @@ def test_bad_input_is_named(model):
         sample(model, VOCABULARY, prompt="", length=1)
     with pytest.raises(ValueError, match="'z' at position 1"):
         sample(model, VOCABULARY, prompt="az", length=1)
+
+
+@pytest.mark.parametrize("temperature", [math.inf, math.nan, -1.0, 1e-320])
+def test_a_temperature_that_leaves_no_probabilities_is_refused(temperature):
+    expected = f"temperature is {temperature}; it must be above 0 and finite (greedy decoding is top_k=1)"
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        distribution(torch.tensor([1.0, 2.0], dtype=torch.float64), temperature=temperature)
+
+
+def test_seeds_of_no_generator_are_refused():
+    for seed in (-1, 2**63, 2**64, 2**70):
+        with pytest.raises(ValueError, match=f"seed is {seed}; it must be from 0 to {2**63 - 2}"):
+            generate(Table([0.25] * 4), torch.tensor([[0], [0]]), length=1, seed=seed)
+    assert len(generate(Table([0.25] * 4), torch.tensor([[0], [0]]), length=1, seed=2**63 - 2)) == 2
+
+
+def test_a_word_that_the_model_does_not_know_is_named():
+    words, writer = WordVocabulary(["the", "cat", "sat"]), LanguageModel(4, hidden_size=4)
+    for prompt in (["the", "zebra"], ["zebra"]):
+        with pytest.raises(ValueError, match=f"'zebra' at position {len(prompt) - 1} is not among the 4 symbols"):
+            sample(writer, words, prompt=prompt, length=1)
+    assert sample(writer, words, prompt=["the", "<unk>"], length=1)[:2] == ["the", "<unk>"]

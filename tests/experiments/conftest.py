@@ -3,13 +3,25 @@
 import pytest
 
 from unrolled import experiments
-from unrolled.experiments import Experiment, Metric, records
+from unrolled.experiments import Experiment, Metric, base, records
 
 METRICS = {
     "heads": Metric("throws", "how often it fell, and a half"),
     "curve": Metric("", "two numbers", ("place",)),
     "text": Metric("", "a word"),
 }
+
+
+@pytest.fixture
+def hold_out(monkeypatch):
+    """Return a function that sets how many characters of stories the validation and the test have, for one test."""
+
+    def set_characters(characters: int) -> None:
+        monkeypatch.setattr(base, "HELD_OUT", characters)
+        base._texts.cache_clear()
+
+    yield set_characters
+    base._texts.cache_clear()
 
 
 @pytest.fixture

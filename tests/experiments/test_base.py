@@ -5,7 +5,8 @@ import torch
 
 from small_experiments import small
 from unrolled.experiments import base, find
-from unrolled.text import Vocabulary
+from unrolled.text import Vocabulary, stories
+from unrolled.text.corpora import Corpus
 from unrolled.training import History, Recipe
 
 
@@ -35,6 +36,48 @@ def test_a_configuration_becomes_a_training(config, tmp_path, monkeypatch):
         base.fit(config | {"validations": validations}, 0, tmp_path)
         assert asked["validate_every"] == every
     assert 8 < len(training) / len(held_out) < 10
+
+
+def test_three_parts_of_stories_are_three_draws(hold_out):
+    hold_out(3000)
+    config = {"text": base.text("stories", 20_000, three_parts=True)}
+    training, validation, test = base.texts(config)
+    assert [len(part) // 1000 for part in (training, validation, test)] == [20, 3, 3]
+    written = [set(part.splitlines()) for part in (training, validation, test)]
+    assert not (written[0] & written[1] or written[0] & written[2] or written[1] & written[2])
+    assert [part.text for part in base.unseen_stories()] == [validation, test]
+    assert base.texts(config, seed=1) != base.texts(config) == (training, validation, test)
+    read = base.encoded(config)
+    assert "".join(read.vocabulary.decode(read.test)) == test
+    words = base.encoded({"text": base.text("stories", 20_000, words=True, three_parts=True)})
+    assert words.vocabulary.decode(words.training) == stories.words(training)
+
+
+@pytest.mark.parametrize(
+    "published_test, parts", [("", ("a" * 90, "b" * 10, "v")), ("t", ("a" * 90 + "b" * 10, "v", "t"))]
+)
+def test_a_real_text_of_two_parts_gives_up_its_last_tenth(published_test, parts, monkeypatch, hold_out):
+    corpus = Corpus("fox", "a" * 90 + "b" * 10, "v", published_test, "public domain", ())
+    hold_out(0)  # nothing of a real text
+    monkeypatch.setattr(base, "load_corpus", lambda name: corpus)
+    config = {"text": base.text("fox", three_parts=True)}
+    assert base.texts(config) == parts
+    assert base.texts({"text": base.text("fox")}) == (corpus.train, "v")
+
+
+def test_a_training_that_stops_on_the_way_goes_on(config, tmp_path):
+    config["recipe"] = config["recipe"] | {"updates": 6}
+    whole = base.fit(config, 0, tmp_path / "whole")
+    stopped = base.fit(config, 0, tmp_path / "stopped", until=2)
+    assert len(stopped.history.losses) == 2 and not list((tmp_path / "stopped").glob("*.model"))
+    again = base.fit(config, 0, tmp_path / "stopped", until=6)
+    assert again.history.losses == whole.history.losses and (tmp_path / "stopped" / "model.model").exists()
+
+
+def test_what_is_kept_is_computed_once(tmp_path):
+    calls = []
+    values = [base.kept(tmp_path / "deep" / "x.json", lambda: calls.append(1) or {"nats": 0.5}) for _ in range(2)]
+    assert values == [{"nats": 0.5}] * 2 and len(calls) == 1
 
 
 def test_a_seed_decides_the_first_weights(config, tmp_path):

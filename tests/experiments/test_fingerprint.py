@@ -78,8 +78,8 @@ def more_bias(monkeypatch):
     """The forget gate's bias is a tenth above what the configuration says."""
     init, contender = LSTMCell.__init__, config(core="lstm")
 
-    def more(cell, *sizes, forget_bias):
-        init(cell, *sizes, forget_bias=1.1 * forget_bias)
+    def more(cell, *sizes, forget_bias, **options):
+        init(cell, *sizes, forget_bias=1.1 * forget_bias, **options)
 
     monkeypatch.setattr(LSTMCell, "__init__", more)
     return contender

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import adopt
 from unrolled import experiments
 from unrolled.__main__ import main
 from unrolled.experiments import RecordError, base, records
@@ -92,6 +93,15 @@ def test_a_contender_that_changed_is_measured_again_and_the_others_stay(coin, tm
     assert coin == [("loaded", 1)]
     assert [part[2:4] for part in experiments.wanting("coin")] == [("loaded", 0), ("loaded", 2)]
     assert records.load_record("coin").seeds("fair") == [0, 1, 2]  # the parts of another configuration are gone
+
+
+def test_outside_a_checkout_no_record_is_measured(coin, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(records, "PAGE", tmp_path / "records.md")
+    run = ["run", "coin", "--folder", str(tmp_path / "runs")]
+    assert main([*run, "--record"]) == 1 and coin == [] and not records.FOLDER.exists()
+    said = capsys.readouterr().err
+    assert "unrolled is not in a checkout of the book" in said and "leave out --record, or clone" in said
+    assert said.count("\n") == 1 and main(run) == 0
 
 
 def test_a_record_of_another_profile_is_not_replaced(coin, tmp_path, monkeypatch, capsys):
@@ -206,7 +216,8 @@ def test_several_processes_add_their_parts_to_one_record(coin, tmp_path):
     script = (
         "import sys, json; from pathlib import Path; from unrolled.experiments import records\n"
         "records.FOLDER = Path(sys.argv[1])\n"
-        "part = records.Part({}, 1.0, {})\n"
+        "where = dict.fromkeys(['hardware', 'versions', 'commit', 'date'], '')\n"
+        "part = records.Part({'heads': 0.5}, 1.0, where)\n"
         "for seed in range(20): records.add_to_record('coin', 'quick', sys.argv[2], {}, seed, part)"
     )
     places = [str(tmp_path / "shared"), str(tmp_path / "shared")]
@@ -227,6 +238,30 @@ def test_nobody_knows_how_long_a_part_took_that_was_stopped(coin, tmp_path):
 
     assert "2 seeds, several runs on" in said(10.0, None)
     assert "1 seed, 90 s on" in said(90.0) and "2 seeds, 3 min on" in said(90.0, 90.0)
+
+
+def test_a_new_argument_is_adopted_and_nothing_else_is(coin, tmp_path, monkeypatch):
+    experiments.run("coin", folder=tmp_path / "runs", record=True)
+    before, configs = records.load_record("coin"), experiments.EXPERIMENTS["coin"].contenders["quick"]
+    configs["fair"]["edge"] = {"thick": None}
+    configs["loaded"] |= {"sides": 8, "edge": {"thick": None}}
+    assert len(experiments.wanting("coin")) == 6
+    said = adopt.adopt("coin")
+    assert said == ["coin fair: completed", "coin loaded: not completed, 6 was measured, and it is 8 now"]
+    record = records.load_record("coin")  # which checks the seals
+    assert record.configs == {"fair": {"sides": 2, "edge": {"thick": None}}, "loaded": {"sides": 6}}
+    assert [part.metrics for part in record.parts.values()] == [part.metrics for part in before.parts.values()]
+    assert [part[2] for part in experiments.wanting("coin")] == ["loaded"] * 3
+    assert adopt.adopt("coin") == said[1:]
+
+
+def test_an_argument_is_not_adopted_where_the_training_is_another_now(coin, tmp_path, monkeypatch):
+    experiments.run("coin", folder=tmp_path / "runs", record=True)
+    before = (records.FOLDER / "coin.json").read_bytes()
+    experiments.EXPERIMENTS["coin"].contenders["quick"]["fair"]["edge"] = None
+    monkeypatch.setattr(adopt, "fingerprint", lambda config: {"losses": [1.0]})
+    assert adopt.adopt("coin") == ["coin fair: not completed, its fingerprint differs in losses"]
+    assert (records.FOLDER / "coin.json").read_bytes() == before
 
 
 # The book's own
@@ -278,3 +313,33 @@ def test_the_values_are_arrays_with_the_seeds_first():
     record = experiments.recorded("gated-recall")
     assert record["gru"]["nats"].shape == (3,) and record["lstm"]["lag_c"].shape == (3, 2, 129)
     assert isinstance(record["gru"]["name"], np.ndarray)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"metrics": wrong} for wrong in ({}, [], None)]
+    + [{"circumstances": wrong} for wrong in ({}, [], None, {"date": "", "hardware": "", "commit": None})]
+    + [{"seconds": wrong} for wrong in ({}, "")],
+)
+def test_a_part_that_says_nothing_is_refused_in_records_and_results(coin, tmp_path, change):
+    experiments.run("coin", seeds=[0], folder=tmp_path / "runs", record=True)
+    (result,) = tmp_path.glob("runs/coin-quick/fair/seed-0-*/result.json")
+    config = records.load_record("coin").configs["fair"]
+    for path, key, error in ((records.FOLDER / "coin.json", "fair 0", RecordError), (result, "fair", RuntimeError)):
+        content = json.loads(path.read_text())
+        parts = content.get("parts", content)
+        parts[key] |= change
+        parts[key]["digest"] = records.Part(**parts[key]).seal(config)
+        path.write_text(json.dumps(content))
+        with pytest.raises(error, match=f"{path.name} is damaged .*(delete it|restore it)"):
+            records.load_record("coin") if error is RecordError else experiments.run("coin", [0], tmp_path / "runs")
+
+
+def test_a_record_of_another_name_or_profile_is_damaged(coin, tmp_path):
+    experiments.run("coin", seeds=[0], folder=tmp_path / "runs", record=True)
+    path = records.FOLDER / "coin.json"
+    content = json.loads(path.read_text())
+    for change in ({"name": "dice"}, {"profile": "quack"}, {"profile": None}):
+        path.write_text(json.dumps(content | change))
+        with pytest.raises(RecordError, match="coin.json is damaged .it is that of .*restore it"):
+            records.load_record("coin")

@@ -270,3 +270,13 @@ def test_the_gradient_of_an_input_is_that_of_the_state_through_the_input_weights
     assert torch.allclose(norms.flip(1), torch.stack(expected, dim=1))
     with pytest.raises(ValueError, match="one for each sequence"):
         gradients.gradient_by_input(lambda x: unroll(cell, x)[0], inputs, lambda last: loss(last).sum())
+
+
+def test_what_is_not_finite_is_named():
+    """PyTorch's eigenvalues of such a matrix would end the process."""
+    matrices = torch.full((2, 3, 3), torch.nan)
+    for measure, name in ((gradients.product, "jacobians"), (gradients.spectra, "matrices")):
+        with pytest.raises(ValueError, match=f"{name} hold numbers that are not finite"):
+            measure(matrices)
+    with pytest.raises(ValueError, match="left is NaN at lag 1; leave out what has no gradient"):
+        gradients.lag_of(np.array([[1.0, 0.9, 0.2], [1.0, np.nan, np.nan]]))

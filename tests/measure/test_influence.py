@@ -39,5 +39,5 @@ def test_the_model_is_evaluated_and_its_mode_restored():
 
 def test_bad_input_is_named():
     for shape in ((0,), (2, 3)):
-        with pytest.raises(ValueError, match=r"one axis is expected: \(time,\), not empty"):
+        with pytest.raises(ValueError, match=r"one axis is expected: \(time,\), with at least one step"):
             symbol_influence(LanguageModel(V), torch.zeros(shape, dtype=torch.long))

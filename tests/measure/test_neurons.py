@@ -55,3 +55,13 @@ def test_shapes_that_do_not_agree_are_named(shape, other):
         neurons.correlations(np.zeros(shape), np.zeros(other))
     with pytest.raises(ValueError, match="there are 3000 characters"):
         neurons.search(np.zeros((3000, 2)), np.zeros(3000), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_unit_without_a_value_is_named(wrong):
+    units = np.random.default_rng(0).normal(size=(9000, 3))
+    units[5, 1] = wrong
+    with pytest.raises(ValueError, match="unit 1 or the meaning has values that are not finite"):
+        neurons.correlations(units, np.arange(9000.0))
+    with pytest.raises(ValueError, match="unit 1 or the meaning has values that are not finite"):
+        neurons.search(units, np.arange(9000.0), np.random.default_rng(0))

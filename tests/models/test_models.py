@@ -1,5 +1,7 @@
 """The language model, over the book's cores and over PyTorch's."""
 
+import math
+
 import pytest
 import torch
 
@@ -214,3 +216,21 @@ def test_costs_are_those_of_the_logits_in_evaluation_mode(make):
     assert torch.equal(model.costs(inputs, targets)[0], costs)
     model.eval().costs(inputs, targets)
     assert not model.training
+
+
+def test_a_scale_multiplies_what_the_core_reads_and_nothing_else():
+    torch.manual_seed(0)
+    plain = LanguageModel(7, hidden_size=8, embedding_size=8, tied=True)
+    scaled = LanguageModel(7, hidden_size=8, embedding_size=8, tied=True, embedding_scale=8**0.5)
+    scaled.load_state_dict(plain.state_dict())
+    tokens = torch.tensor([[0, 3, 6]])
+    assert torch.equal(plain.embed(tokens), plain.embedding(tokens))
+    assert torch.equal(scaled.embed(tokens), 8**0.5 * plain.embedding(tokens))
+    states, _ = scaled.core(8**0.5 * plain.embedding(tokens), scaled.initial_state(1))
+    assert torch.equal(scaled(tokens)[0], plain.output(states))
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
+def test_a_scale_that_is_none_is_refused(scale):
+    with pytest.raises(ValueError, match=f"embedding_scale is {scale}; it must be above 0, and finite"):
+        LanguageModel(7, embedding_scale=scale)

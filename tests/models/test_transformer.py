@@ -158,6 +158,8 @@ def test_bad_values_are_named():
     for shape in ((4,), (2, 0)):
         with pytest.raises(ValueError, match="two axes are expected: .* with at least one step"):
             transformer()(torch.zeros(shape, dtype=torch.long))
-    for shape in ((2, 9), (3, 4), (4,)):
+    with pytest.raises(ValueError, match=r"state have shape \(4,\); two axes are expected"):
+        transformer()(torch.zeros(2, 4, dtype=torch.long), torch.zeros(4, dtype=torch.long))
+    for shape in ((2, 9), (3, 4)):
         with pytest.raises(ValueError, match=rf"state has shape \({shape[0]},.* \(2, n\) is expected, n at most 8"):
             transformer()(torch.zeros(2, 4, dtype=torch.long), torch.zeros(shape, dtype=torch.long))

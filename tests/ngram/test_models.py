@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections import Counter
 
 import numpy as np
@@ -312,7 +313,7 @@ def test_bad_input_is_named():
     tokens = np.array([0, 1, 2, 1])
     with pytest.raises(ValueError, match="order is 5; it must be from 1 to the length of the text, 4"):
         Counts(tokens, 3, 5)
-    with pytest.raises(ValueError, match="tokens run from 0 to 2; with 2 symbols they must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="tokens run from 0 to 2; symbols are numbered 0 to 1"):
         Counts(tokens, 2, 2)
     with pytest.raises(ValueError, match=r"tokens have shape \(2, 2\); one axis"):
         Counts(tokens.reshape(2, 2), 3, 2)
@@ -328,8 +329,16 @@ def test_bad_input_is_named():
     model = ngram.KneserNey(counts)
     with pytest.raises(ValueError, match=r"two axes are expected: \(batch, time\)"):
         model(tokens)
-    with pytest.raises(ValueError, match="tokens run from 3 to 3; symbols are numbered 0 to 2"):
+    with pytest.raises(ValueError, match="targets run from 3 to 3; symbols are numbered 0 to 2"):
         model.costs(np.array([[0]]), np.array([[3]]))
     with pytest.raises(ValueError, match=r"state has shape \(1, 3\); \(1, 1\) is expected"):
         model(tokens[None], np.zeros((1, 3), dtype=int))
     assert "orders 1 to 2 over 3 symbols: 3, 3 different n-grams" in repr(counts)
+    with pytest.raises(ValueError, match="vocab_size is 2.5; it must be a whole number"):
+        Counts(tokens, 2.5, 2)
+    for wrong in (np.array([0, 1.7, 2]), np.array([0, np.nan]), [True, False]):
+        with pytest.raises(ValueError, match="symbol numbers are integers"):
+            Counts(wrong, 3, 2)
+    for k in (math.nan, math.inf, 1e308):
+        with pytest.raises(ValueError, match=re.escape(f"k is {k}; it must be 0 or more, and k V finite")):
+            ngram.AddK(counts, k=k)

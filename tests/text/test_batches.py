@@ -1,5 +1,7 @@
 """Contiguous streams, and sentences in padded batches; what models make of the pads is in test_padding."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given
@@ -145,10 +147,31 @@ def test_sentences_that_make_no_batch_are_named():
     for batch in (0, -1):
         with pytest.raises(ValueError, match=f"batch is {batch}; it must be 1 or more"):
             Sentences([good], batch, pad=PAD)
-    with pytest.raises(ValueError, match=r"sentence 1 has shape \(1, 2\); one axis is expected"):
+    with pytest.raises(ValueError, match=r"sentence 1 have shape \(1, 2\); one axis is expected"):
         Sentences([good, good[None]], 2, pad=PAD)
-    with pytest.raises(ValueError, match=r"sentence 0 has shape \(\); one axis"):
+    with pytest.raises(ValueError, match=r"sentence 0 have shape \(\); one axis"):
         Sentences(good, 2, pad=PAD)  # the symbols of one sentence, where a list of sentences should be
     for pad, start in ((-100, None), (0, -1)):
         with pytest.raises(ValueError, match=f"pad is {pad} and start is {start}; the model reads both"):
             Sentences([good], 2, pad=pad, start=start)
+    for wrong in (torch.tensor([1, -100]), torch.tensor([1.0, 2.0])):
+        with pytest.raises(
+            ValueError, match="the symbols of sentence 1 (run from -100 to 1|are torch.float32); symbol"
+        ):
+            Sentences([good, wrong], 2, pad=PAD)
+        with pytest.raises(ValueError, match="tokens (run from -100 to 1|are torch.float32); symbol"):
+            Streams(wrong.repeat(4), 2, 1)
+    (batch,) = Sentences([good.int()], 2, pad=PAD).epoch(seed=0)
+    assert {part.dtype for part in (*batch[:2], *Streams(good.int(), 1, 1).window(0)[:2])} == {torch.int64}
+
+
+def test_a_masked_loss_of_what_does_not_count_or_cannot_is_refused():
+    logits, targets, mask = torch.zeros(1, 3, 4), torch.tensor([[0, 1, -100]]), torch.tensor([[True, True, False]])
+    assert masked_loss(logits, targets, mask) == pytest.approx(math.log(4))
+    with pytest.raises(ValueError, match="targets run from -100 to 1; symbols are numbered 0 to 3"):
+        masked_loss(logits, targets, ~mask | mask)
+    with pytest.raises(ValueError, match="targets are torch.float32; symbol numbers are integers"):
+        masked_loss(logits, targets.float(), mask)
+    for dtype in (torch.int64, torch.uint8, torch.float32):
+        with pytest.raises(ValueError, match=rf"mask is {dtype}; torch.bool is expected: use mask.bool\(\)"):
+            masked_loss(logits, targets, mask.to(dtype))

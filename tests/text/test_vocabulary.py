@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import example, given
@@ -45,7 +46,7 @@ def test_empty_texts_and_wrong_numbers_are_refused():
     with pytest.raises(ValueError, match="the text is empty"):
         vocabulary.encode("")
     for wrong in (3, -1):
-        with pytest.raises(ValueError, match=f"{wrong} is not the number of a symbol; the numbers run from 0 to 2"):
+        with pytest.raises(ValueError, match=f"numbers run from .*{wrong}.*; symbols are numbered 0 to 2"):
             vocabulary.decode([0, wrong])
 
 
@@ -94,7 +95,7 @@ def test_words_that_make_no_vocabulary_are_refused():
     with pytest.raises(TypeError, match="split it first"):
         vocabulary.encode("the")
     for wrong in (3, -1):
-        with pytest.raises(ValueError, match=f"{wrong} is not the number of a symbol; the numbers run from 0 to 2"):
+        with pytest.raises(ValueError, match=f"numbers run from .*{wrong}.*; symbols are numbered 0 to 2"):
             vocabulary.decode([0, wrong])
 
 
@@ -122,3 +123,16 @@ def test_what_is_tokenised_already_is_left_whole():
     story = "Mia's owl, the red one, slept.\n"
     assert "slept." in split_words(story) and "slept" in stories.words(story)
     assert split_words(" ".join(stories.words(story))) == stories.words(story)  # they agree on what is separated
+
+
+@pytest.mark.parametrize("vocabulary", [Vocabulary("abc"), WordVocabulary(["a", "b"])])
+def test_what_is_no_number_of_a_symbol_is_not_decoded(vocabulary):
+    for wrong in ([1.7], [1.0], torch.tensor([1.7]), np.array([1.7]), [True]):
+        with pytest.raises(ValueError, match="numbers are torch.*; symbol numbers are integers"):
+            vocabulary.decode(wrong)
+    with pytest.raises(ValueError, match=r"numbers have shape \(1, 2\); one axis is expected: \(length,\)"):
+        vocabulary.decode(torch.tensor([[1, 2]]))
+    right = vocabulary.decode([1, 2])
+    for numbers in (torch.tensor([1, 2]).int(), np.array([1, 2]), iter([1, 2]), [np.int64(1), torch.tensor(2)]):
+        assert vocabulary.decode(numbers) == right
+    assert vocabulary.decode([]) == right[:0]

@@ -311,6 +311,44 @@ def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(step, full_disk)
-    with pytest.raises(CheckpointError, match="No space left on device; the last one stays"):
+    with pytest.raises(CheckpointError, match="No space left on device.*; make room there, .*; the last one stays"):
         checkpoints.save_checkpoint(checkpoint, Run(model(), torch.optim.Adam(model().parameters()), RECIPE, done=1))
     assert checkpoint.read_bytes() == before and not (tmp_path / "run.pt.part").exists()
+
+
+@pytest.mark.parametrize("name", checkpoints.FIELDS)
+def test_a_field_of_another_type_is_named(tmp_path, name):
+    checkpoint = tmp_path / "run.pt"
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    content = torch.load(checkpoint, weights_only=True)
+    for wrong in ([], 7.5):
+        torch.save(content | {name: wrong}, checkpoint)
+        with pytest.raises(CheckpointError, match=rf"run.pt is damaged .*\(its {name} is of the type .*; delete it"):
+            train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+
+
+def test_a_checkpoint_that_is_empty_inside_is_told_in_a_line(tmp_path):
+    checkpoint = tmp_path / "run.pt"
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    content = torch.load(checkpoint, weights_only=True)
+    for change in (
+        {"history": {"losses": None}},
+        {"history": {"x": []}},
+        {"best": {}},
+        {"optimizer": {}},
+        {"model": {}},
+    ):
+        torch.save(content | change, checkpoint)
+        with pytest.raises(CheckpointError, match=r"run.pt .*; (delete it to start again|use another file)") as told:
+            train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+        assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "null", "7", '{"update": null}'])
+def test_a_line_of_the_log_that_says_nothing_is_cut_off(tmp_path, line):
+    checkpoint, log = tmp_path / "run.pt", tmp_path / "run.pt.jsonl"
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    whole = log.read_text()
+    log.write_text(f"{whole}{line}\n")
+    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+    assert log.read_text() == whole

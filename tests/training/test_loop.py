@@ -11,9 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-from small_runs import RECIPE, TOKENS, model, weights
+from small_runs import RECIPE, TOKENS, model, stopped_and_resumed, weights
 from unrolled.cells import detach
 from unrolled.measure import evaluate
+from unrolled.models import FixedWindowLM
 from unrolled.training import Recipe, TrainingDiverged, loop, progress, train
 
 
@@ -49,6 +50,50 @@ def test_carrying_the_state_changes_the_second_window_and_not_the_first():
         for carry in (True, False)
     }
     assert losses[True][0] == losses[False][0] and losses[True][1] != losses[False][1]
+
+
+def test_a_run_can_stop_in_the_middle_of_its_schedule_and_go_on(tmp_path):
+    whole = model()
+    history = train(whole, TOKENS, RECIPE, progress=False)
+    parts = model()
+    for until, done in ((10, 10), (10, 10), (25, 25), (None, 40)):
+        again = train(parts, TOKENS, RECIPE, until=until, checkpoint=tmp_path / "run.pt", progress=False)
+        assert len(again.losses) == done
+    assert again.losses == history.losses and torch.equal(weights(parts), weights(whole))
+
+
+@pytest.mark.parametrize("options", [{"core": "lstm"}, {"core": "gru", "learn_initial_state": True}])
+def test_streams_that_always_start_afresh_carry_nothing(options):
+    sizes = {"updates": 5, "batch": 4, "seq_len": 8}
+    always, never = (
+        train(model(**options), TOKENS, Recipe(**sizes, **how), progress=False)
+        for how in ({"reset": 1.0}, {"carry": False})
+    )
+    assert always.losses == never.losses and always.norms == never.norms
+
+
+def test_streams_start_afresh_as_often_as_the_recipe_says(monkeypatch):
+    begun, restart = [], loop.restart
+
+    def noted(state, initial, rows):
+        begun.append(rows.float().mean().item())
+        assert not initial.any()
+        return restart(state, initial, rows)
+
+    monkeypatch.setattr(loop, "restart", noted)
+    train(model(), TOKENS, Recipe(updates=80, batch=20, seq_len=8, reset=0.25), progress=False)
+    assert len(begun) > 70 and fmean(begun) == pytest.approx(0.25, abs=0.03)
+
+
+def test_a_run_with_resets_goes_on_where_it_was(tmp_path):
+    recipe = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2, reset=0.3)
+    train(whole := model(), TOKENS, recipe, progress=False)
+    assert torch.equal(weights(stopped_and_resumed(model, recipe, tmp_path / "run.pt")), weights(whole))
+
+
+def test_a_model_without_an_initial_state_is_not_reset():
+    with pytest.raises(ValueError, match=r"reset is 0\.1, but a FixedWindowLM has no initial state"):
+        train(FixedWindowLM(7, window=2), TOKENS, Recipe(updates=1, batch=4, seq_len=8, reset=0.1), progress=False)
 
 
 @pytest.mark.parametrize("core", [{"core": "lstm"}, {"core": "gru"}, {"core": "lstm", "num_layers": 2}])
@@ -221,3 +266,14 @@ def test_the_validation_is_scored_as_the_model_is_trained():
         history = train(trained, TOKENS, recipe, validation=TOKENS[:500], validate_every=5, progress=False)
         score = evaluate(trained, TOKENS[:500], window=None if carry else 8)
         assert history.validation == [score.nats_per_symbol]
+
+
+def test_a_text_of_other_symbols_is_refused_before_the_first_update():
+    text = TOKENS.clone()
+    for wrong in (-100, 10**6):
+        text[-1] = wrong  # never read, since no window reaches so far
+        with pytest.raises(ValueError, match=f"tokens run from .*{wrong}.*; symbols are numbered 0 to"):
+            train(model(), text, RECIPE, progress=False, watch=lambda done: pytest.fail("it began"))
+    with pytest.raises(ValueError, match="tokens are torch.float32; symbol numbers are integers"):
+        train(model(), TOKENS.float(), RECIPE, progress=False)
+    assert train(model(), TOKENS.int(), RECIPE, progress=False) == train(model(), TOKENS, RECIPE, progress=False)

@@ -9,7 +9,7 @@ all equations on the way.
 recurrent weights.
 """
 
-from unrolled.cells.base import Cell, State, check_state, detach, select
+from unrolled.cells.base import Cell, State, check_state, detach, restart, select
 from unrolled.cells.gru import GRUCell
 from unrolled.cells.initialisation import initialise
 from unrolled.cells.lstm import LSTMCell, OriginalLSTMCell
@@ -32,6 +32,7 @@ __all__ = [
     "check_state",
     "detach",
     "initialise",
+    "restart",
     "select",
     "trace",
     "unroll",

@@ -9,6 +9,8 @@ import torch
 from torch import nn
 from torch.nn.functional import linear
 
+from unrolled.cells.initialisation import draw
+
 State = torch.Tensor | tuple["State", ...]
 """What a network carries from step to step: a tensor, (batch, hidden_size), or a tuple of states."""
 
@@ -37,6 +39,23 @@ def select(state: State, rows: list[int] | slice) -> State:
         [torch.Size([4, 4]), torch.Size([4, 4])]
     """
     return tuple(select(part, rows) for part in state) if isinstance(state, tuple) else state[rows]
+
+
+def restart(state: State, initial: State, rows: torch.Tensor) -> State:
+    """Return the state with some rows of the batch as they are in the initial state.
+
+    Args:
+        state: (batch, …), or a tuple of states.
+        initial: the state that those rows begin again with, in the same form.
+        rows: which ones, booleans, (batch,).
+
+    Example:
+        >>> restart(torch.ones(3, 2), torch.zeros(3, 2), torch.tensor([False, True, False])).tolist()
+        [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
+    """
+    if isinstance(state, tuple):
+        return tuple(restart(*parts, rows) for parts in zip(state, initial, strict=True))
+    return torch.where(rows[:, None], initial, state)
 
 
 def check_state(state: State, inputs: torch.Tensor, hidden_size: int, names: Sequence[str] = ("h",)) -> None:
@@ -104,15 +123,19 @@ class Cell(nn.Module):
         hidden_size: h, the length of the state.
         blocks: the names of the blocks, from top to bottom.
         vectors: the names of any further weights, (hidden_size,) each.
+        initialisation: how the weights are drawn, one of `INITIALISATIONS`; `draw` describes them.
+        t_max: T_max of ``"chrono"``.
 
     Attributes:
         W_xh: input weights, (blocks · hidden_size, input_size).
         W_hh: recurrent weights, (blocks · hidden_size, hidden_size).
         b_h: bias, (blocks · hidden_size,).
         state_names: the names of the parts of the state. With more than one, the state is a tuple.
+        chrono_blocks: the gates whose biases ``"chrono"`` sets, each with 1 where it keeps the state, −1 where it
+            writes; none where a cell has no such gates.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: a size below 1, or what `draw` raises.
 
     Example:
         A cell whose state moves a tenth of the way to each projected input:
@@ -127,6 +150,7 @@ class Cell(nn.Module):
     """
 
     state_names: tuple[str, ...] = ("h",)
+    chrono_blocks: dict[str, int] = {}
 
     def __init_subclass__(cls, **options):
         """Take the parent's `fast`, which computes the parent's steps, from a subclass that has steps of its own."""
@@ -134,7 +158,16 @@ class Cell(nn.Module):
         if "fast" not in vars(cls) and {"project", "equations", "step", "state_of"} & vars(cls).keys():
             cls.fast = Cell.fast
 
-    def __init__(self, input_size: int, hidden_size: int, blocks: Sequence[str], vectors: Sequence[str] = ()):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        blocks: Sequence[str],
+        vectors: Sequence[str] = (),
+        *,
+        initialisation: str = "uniform",
+        t_max: int | None = None,
+    ):
         super().__init__()
         if input_size < 1 or hidden_size < 1:
             raise ValueError(f"input_size is {input_size} and hidden_size is {hidden_size}; both must be 1 or more")
@@ -144,15 +177,31 @@ class Cell(nn.Module):
         self.b_h = nn.Parameter(torch.empty(len(blocks) * hidden_size))
         for name in vectors:
             self.register_parameter(name, nn.Parameter(torch.empty(hidden_size)))
-        for parameter in self.parameters():  # as PyTorch initialises its recurrent layers
-            nn.init.uniform_(parameter, -(hidden_size**-0.5), hidden_size**-0.5)
+        self.initialisation, self.t_max = initialisation, t_max
+        draw(self, initialisation, t_max)
+
+    def set_bias(self, block: str, bias: float | None) -> None:
+        """Set the initial bias of a gate; None leaves what the initialisation has drawn.
+
+        Raises:
+            ValueError: a bias is given, and chrono has drawn one.
+        """
+        if bias is None:
+            return
+        if self.initialisation == "chrono" and block in self.chrono_blocks:
+            raise ValueError(f"the bias of {block!r} is {bias}, but chrono draws it; give None instead")
+        nn.init.constant_(self.block(block).b_h, bias)
 
     def options(self) -> dict[str, Any]:
-        """Return the keyword arguments of this cell, beside its sizes."""
+        """Return the keyword arguments of this cell, beside its sizes and its initialisation."""
         return {}
 
+    def second_bias(self, name: str) -> torch.Tensor | None:
+        """Return the bias of the block's recurrent product, (hidden_size,), where it is kept apart from b_h."""
+        return None
+
     def extra_repr(self) -> str:
-        options = [f"{name}={value!r}" for name, value in self.options().items()]
+        options = [f"{name}={value!r}" for name, value in self.options().items() if value is not None]
         return ", ".join([str(self.input_size), str(self.hidden_size), *options])
 
     def block(self, name: str) -> Block:
@@ -227,8 +276,13 @@ class Cell(nn.Module):
             state: the state before the step; the initial state where None.
 
         Raises:
-            ValueError: an axis of x or of the state has the wrong length, or the devices differ.
+            ValueError: x or the state has not two axes, an axis has the wrong length, or the devices differ.
         """
+        if x.ndim != 2:
+            raise ValueError(
+                f"x has shape {tuple(x.shape)}; two axes are expected: (batch, input_size); "
+                "use x[None] for a single vector, and cells.unroll for sequences"
+            )
         projected = self.project(x)
         if state is None:
             state = self.initial_state(x)

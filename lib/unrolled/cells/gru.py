@@ -31,6 +31,10 @@ class GRUCell(TwinCell):
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the state.
         reset: ``"before"`` or ``"after"`` the recurrent product.
+        update_bias: the initial value of b_z, negative so that the cell keeps its state at first; None leaves what the
+            initialisation draws.
+        initialisation: how all weights are drawn; see `draw`.
+        t_max: T_max of the initialisation ``"chrono"``.
 
     Attributes:
         W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"z"``, ``"r"`` and ``"candidate"``.
@@ -39,7 +43,7 @@ class GRUCell(TwinCell):
         b_hh: with ``reset="after"``, the bias of the candidate's recurrent product, (hidden_size,).
 
     Raises:
-        ValueError: a size below 1, or another placement of the reset.
+        ValueError: a size below 1, another placement of the reset, a bias beside chrono's, or what `draw` raises.
 
     Example:
         >>> cell = GRUCell(3, 4)
@@ -51,15 +55,27 @@ class GRUCell(TwinCell):
 
     torch_cell, torch_layer = nn.GRUCell, nn.GRU
     torch_blocks = {"r": 1, "z": -1, "candidate": 1}
+    chrono_blocks = {"z": -1}
 
-    def __init__(self, input_size: int, hidden_size: int, *, reset: str = "before"):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        reset: str = "before",
+        update_bias: float | None = None,
+        initialisation: str = "uniform",
+        t_max: int | None = None,
+    ):
         if reset not in ("before", "after"):
             raise ValueError(f"reset is {reset!r}; it can be 'before' or 'after' the recurrent product")
-        super().__init__(input_size, hidden_size, ("z", "r", "candidate"), ["b_hh"] if reset == "after" else [])
-        self.reset = reset
+        blocks, vectors = ("z", "r", "candidate"), ["b_hh"] if reset == "after" else []
+        super().__init__(input_size, hidden_size, blocks, vectors, initialisation=initialisation, t_max=t_max)
+        self.reset, self.update_bias = reset, update_bias
+        self.set_bias("z", update_bias)
 
     def options(self) -> dict[str, Any]:
-        return {"reset": self.reset}
+        return {"reset": self.reset, "update_bias": self.update_bias}
 
     def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return z, r, candidate and h, (batch, hidden_size) each.
@@ -90,7 +106,7 @@ class GRUCell(TwinCell):
         return states.transpose(0, 1), h  # (time, batch, hidden) → (batch, time, hidden)
 
     def second_bias(self, name: str) -> torch.Tensor | None:
-        return self.b_hh if name == "candidate" and self.reset == "after" else None
+        return getattr(self, "b_hh", None) if name == "candidate" else None
 
     def options_for_torch(self) -> dict[str, Any]:
         if self.reset != "after":

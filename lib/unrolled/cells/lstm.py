@@ -30,7 +30,11 @@ class LSTMCell(TwinCell):
     Args:
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the two states.
-        forget_bias: the initial value of b_f, 1 so that the cell remembers from the start (Gers et al. 2000).
+        forget_bias: the initial value of b_f, 1 so that the cell remembers from the start (Gers et al. 2000); None
+            leaves what the initialisation draws.
+        input_bias: the initial value of b_i, or None.
+        initialisation: how all weights are drawn; see `draw`.
+        t_max: T_max of the initialisation ``"chrono"``.
 
     Attributes:
         W_xh: input weights, (4 · hidden_size, input_size): the blocks ``"f"``, ``"i"``, ``"candidate"`` and ``"o"``.
@@ -38,7 +42,7 @@ class LSTMCell(TwinCell):
         b_h: biases, (4 · hidden_size,). PyTorch has two, which are only ever added; one is enough.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: a size below 1, a bias beside chrono's, or what `draw` raises.
 
     Example:
         >>> cell = LSTMCell(3, 4)
@@ -52,14 +56,26 @@ class LSTMCell(TwinCell):
     state_names = ("h", "c")
     torch_cell, torch_layer = nn.LSTMCell, nn.LSTM
     torch_blocks = {"i": 1, "f": 1, "candidate": 1, "o": 1}
+    chrono_blocks = {"f": 1, "i": -1}
 
-    def __init__(self, input_size: int, hidden_size: int, *, forget_bias: float = 1.0):
-        super().__init__(input_size, hidden_size, ("f", "i", "candidate", "o"))
-        self.forget_bias = forget_bias
-        nn.init.constant_(self.block("f").b_h, forget_bias)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        forget_bias: float | None = 1.0,
+        input_bias: float | None = None,
+        initialisation: str = "uniform",
+        t_max: int | None = None,
+    ):
+        blocks = ("f", "i", "candidate", "o")
+        super().__init__(input_size, hidden_size, blocks, initialisation=initialisation, t_max=t_max)
+        self.forget_bias, self.input_bias = forget_bias, input_bias
+        self.set_bias("f", forget_bias)
+        self.set_bias("i", input_bias)
 
     def options(self) -> dict[str, Any]:
-        return {"forget_bias": self.forget_bias}
+        return {"forget_bias": self.forget_bias, "input_bias": self.input_bias}
 
     def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return f, i, candidate, c, o and h, (batch, hidden_size) each.
@@ -103,6 +119,9 @@ class OriginalLSTMCell(Cell):
     Args:
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the two states.
+        input_bias: the initial value of b_i, negative so that the cell writes little at first and does not drift
+            (Hochreiter & Schmidhuber 1997); None leaves what the initialisation draws.
+        initialisation: how all weights are drawn; see `draw`.
 
     Attributes:
         W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"i"``, ``"candidate"`` and ``"o"``.
@@ -110,7 +129,7 @@ class OriginalLSTMCell(Cell):
         b_h: biases, (3 · hidden_size,).
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: a size below 1, or an unknown initialisation.
 
     Example:
         >>> cell = OriginalLSTMCell(3, 4)
@@ -122,8 +141,20 @@ class OriginalLSTMCell(Cell):
 
     state_names = ("h", "c")
 
-    def __init__(self, input_size: int, hidden_size: int):
-        super().__init__(input_size, hidden_size, ("i", "candidate", "o"))
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        input_bias: float | None = None,
+        initialisation: str = "uniform",
+    ):
+        super().__init__(input_size, hidden_size, ("i", "candidate", "o"), initialisation=initialisation)
+        self.input_bias = input_bias
+        self.set_bias("i", input_bias)
+
+    def options(self) -> dict[str, Any]:
+        return {"input_bias": self.input_bias}
 
     def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return i, candidate, c, o and h, (batch, hidden_size) each.

@@ -23,6 +23,7 @@ class RNNCell(TwinCell):
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the state.
         nonlinearity: ``"tanh"``, or another of `NONLINEARITIES`: ``"relu"``, ``"sigmoid"``, ``"identity"``.
+        initialisation: how the weights are drawn; see `draw`.
 
     Attributes:
         W_xh: input weights, (hidden_size, input_size).
@@ -30,7 +31,7 @@ class RNNCell(TwinCell):
         b_h: bias, (hidden_size,). PyTorch has two, which are only ever added; one is enough.
 
     Raises:
-        ValueError: a size below 1, or an unknown nonlinearity.
+        ValueError: a size below 1, or an unknown nonlinearity or initialisation.
 
     Example:
         >>> cell = RNNCell(3, 4)
@@ -43,10 +44,12 @@ class RNNCell(TwinCell):
     torch_cell, torch_layer = nn.RNNCell, nn.RNN
     torch_blocks = {"h": 1}
 
-    def __init__(self, input_size: int, hidden_size: int, nonlinearity: str = "tanh"):
+    def __init__(
+        self, input_size: int, hidden_size: int, nonlinearity: str = "tanh", *, initialisation: str = "uniform"
+    ):
         if nonlinearity not in NONLINEARITIES:
             raise ValueError(f"nonlinearity is {nonlinearity!r}; it can be one of {', '.join(NONLINEARITIES)}")
-        super().__init__(input_size, hidden_size, ("h",))
+        super().__init__(input_size, hidden_size, ("h",), initialisation=initialisation)
         self.nonlinearity = nonlinearity
 
     def options(self) -> dict[str, Any]:

@@ -130,10 +130,6 @@ class TwinCell(Cell):
         )
         return states, self.state_of({name: part[0] for name, part in zip(self.state_names, last, strict=True)})
 
-    def second_bias(self, name: str) -> torch.Tensor | None:
-        """Return the bias of the block's recurrent product, (hidden_size,), where it is kept apart from b_h."""
-        return None
-
     def options_for_torch(self) -> dict[str, Any]:
         """Return the keyword arguments of PyTorch's cell of this kind; raise ValueError where there is no such cell."""
         return {}

@@ -11,13 +11,16 @@ ahead than one symbol.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
 
-from unrolled.text import Vocabulary, WordVocabulary
+from unrolled.text import Vocabulary, WordVocabulary, check_range, symbol_numbers
+
+LARGE = 1e6  # so large may logits be before they are divided by the temperature
 
 
 class Model(Protocol):
@@ -115,7 +118,8 @@ def distribution(
         top_p: the probability to keep, as in `keep_nucleus`; None keeps all.
 
     Raises:
-        ValueError: the temperature is not positive, or what `keep_top_k` and `keep_nucleus` raise.
+        ValueError: the temperature is not positive, not finite, or so low that the logits are not; or what `keep_top_k`
+            and `keep_nucleus` raise.
 
     Example:
         >>> logits = torch.tensor([0.2, 0.8]).log()
@@ -124,8 +128,8 @@ def distribution(
         >>> distribution(logits, top_k=1)
         tensor([0., 1.])
     """
-    if not temperature > 0:
-        raise ValueError(f"temperature is {temperature}; it must be above 0 (greedy decoding is top_k=1)")
+    if not LARGE / torch.finfo(logits.dtype).max < temperature < math.inf:
+        raise ValueError(f"temperature is {temperature}; it must be above 0 and finite (greedy decoding is top_k=1)")
     logits = logits / temperature
     if top_k is not None:
         logits = keep_top_k(logits, top_k)
@@ -146,7 +150,7 @@ def predict(model: Model, tokens: torch.Tensor, state: Any = None) -> tuple[torc
         state: the state before the first symbol; None is the initial state.
 
     Raises:
-        ValueError: there is no symbol to read, or a logit is NaN.
+        ValueError: there is no symbol to read, what is read are no symbols, or a logit is NaN.
 
     Example:
         >>> from unrolled.models import LanguageModel
@@ -154,10 +158,9 @@ def predict(model: Model, tokens: torch.Tensor, state: Any = None) -> tuple[torc
         >>> logits.shape, logits.dtype, state.shape
         (torch.Size([1, 5]), torch.float64, torch.Size([1, 8]))
     """
-    if tokens.ndim != 2 or tokens.numel() == 0:
-        raise ValueError(
-            f"the prompt has shape {tuple(tokens.shape)}; (batch, time) is expected, with at least one symbol in a row"
-        )
+    tokens = symbol_numbers(tokens, name="the symbols of the prompt")
+    if state is None:  # what is drawn later on needs no check
+        check_range(tokens, getattr(model, "vocab_size", None), "the symbols of the prompt")
     with evaluating(model):
         logits, state = model(tokens, state)
     logits = logits[:, -1].double().cpu()
@@ -185,7 +188,8 @@ def generate(
         Symbol numbers for each prompt, (length,), or fewer in a row that ended with the stop symbol.
 
     Raises:
-        ValueError: the length is negative, or what `predict` and `distribution` raise.
+        ValueError: the length is negative, a row's seed is outside 0 … 2⁶³ − 1, or what `predict` and `distribution`
+            raise.
 
     Example:
         >>> def model(tokens, state=None):  # after symbol n comes n + 1, after 3 comes 0
@@ -195,6 +199,8 @@ def generate(
     """
     if length < 0:
         raise ValueError(f"length is {length}; it must be 0 or more")
+    if not 0 <= seed <= 2**63 - len(prompt):
+        raise ValueError(f"seed is {seed}; it must be from 0 to {2**63 - len(prompt)}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(len(prompt))]
     lengths, running = torch.zeros(len(prompt), dtype=torch.int64), torch.ones(len(prompt), dtype=torch.bool)
     tokens, state, written = prompt, None, [torch.empty(len(prompt), 0, dtype=torch.int64)]
@@ -244,6 +250,12 @@ def sample(
     """
     if stop is not None and stop not in vocabulary:
         raise ValueError(f"stop is {stop!r}, which is not among the {len(vocabulary)} symbols of the vocabulary")
+    for place, symbol in enumerate(prompt):
+        if symbol not in vocabulary:
+            raise ValueError(
+                f"the prompt's {symbol!r} at position {place} is not among the {len(vocabulary)} symbols of the "
+                "vocabulary; leave it out, or replace it"
+            )
     number = None if stop is None else vocabulary[stop]
     (written,) = generate(model, vocabulary.encode(prompt).view(1, -1), length=length, stop=number, **options)
     return prompt + vocabulary.decode(written)

@@ -26,6 +26,7 @@ from unrolled.experiments.records import Contender, digest
 from unrolled.models import KINDS, NeuralModel, save_model
 from unrolled.text import Vocabulary, WordVocabulary, load_corpus, split_words, stories
 from unrolled.training import History, Recipe, distributed, train
+from unrolled.whole_files import replace_file
 
 Configuration = dict[str, Any]
 """What one contender of an experiment is: anything that JSON can hold."""
@@ -68,6 +69,7 @@ class Experiment:
         axes: maps a configuration to the coordinates along the metrics' axes, as far as it decides them.
         seeds: how many seeds a complete record has. Of counting, nothing depends on the seed, and one is enough.
         together: measure all contenders in one go, as timings must be that are compared with each other.
+        keeps: whether the language models that it trains on a text, if any, are saved by `fit`.
 
     Example:
         >>> heads = {"heads": Metric("throws", "how often it fell")}
@@ -85,6 +87,7 @@ class Experiment:
     axes: Callable[[Configuration], Mapping[str, Sequence]] = no_axes
     seeds: int = 3
     together: bool = False
+    keeps: bool = True
 
     def check(self, contender: Contender) -> None:
         """Raise ValueError, naming the metric and its axis, where what was measured is not what is declared here."""
@@ -106,15 +109,19 @@ class Experiment:
 # Configurations
 
 
-def text(corpus: str, characters: int | None = None, words: int | bool = False) -> Configuration:
+def text(
+    corpus: str, characters: int | None = None, words: int | bool = False, *, three_parts: bool = False
+) -> Configuration:
     """Return the configuration of a text.
 
     Args:
         corpus: ``"stories"``, or the name of a real corpus.
         characters: how many characters of stories; of a real corpus everything is read.
         words: how many words to know, in a text of words; True: all of them; False: it is a text of characters.
+        three_parts: a part to train on, one to choose by, and one that is read once, at the end. Otherwise there are
+            two, and what is chosen by the second is too good there.
     """
-    return {"corpus": corpus, "characters": characters, "words": words}
+    return {"corpus": corpus, "characters": characters, "words": words, "three_parts": three_parts}
 
 
 def arguments(callable: Callable, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,41 +187,64 @@ def model_of(config: Configuration, vocab_size: int) -> NeuralModel:
 
 
 class Encoded(NamedTuple):
-    """A text in numbers: the symbols, what to train on, (n,), and what to hold out, (m,)."""
+    """A text in numbers: the symbols, what to train on, (n,), what to hold out, (m,), and the test, (k,) or nothing."""
 
     vocabulary: Vocabulary | WordVocabulary
     training: torch.Tensor
     held_out: torch.Tensor
+    test: torch.Tensor | None = None
 
 
-def texts(config: Configuration, seed: int = 0) -> tuple[str, str]:
-    """Return the training and the held-out text that a configuration has under ``text``; the seed is the stories'."""
-    return _texts(config["text"]["corpus"], config["text"]["characters"], seed)
+HELD_OUT = 300_000  # characters of stories in the validation and in the test, where there are three parts
+
+
+def texts(config: Configuration, seed: int = 0) -> tuple[str, ...]:
+    """Return the parts of the text that a configuration has under ``text``: training, held-out, and test if any.
+
+    Args:
+        config: of the text.
+        seed: that of the stories, of which another part is another draw where there are three. A real corpus gives its
+            own parts; where it publishes two, the second is the test, and the last tenth of the first is held out.
+    """
+    return _texts(config["text"]["corpus"], config["text"]["characters"], config["text"]["three_parts"], seed)
+
+
+def unseen_stories(seed: int = 0) -> tuple[stories.StoryCorpus, stories.StoryCorpus]:
+    """Return the stories of the validation and of the test of a text of stories in three parts."""
+    validation, test = (stories.corpus(HELD_OUT, seed=1_000_000 * part + seed) for part in (1, 2))
+    return validation, test
 
 
 @lru_cache(maxsize=1)  # one contender after the other reads the same
-def _texts(corpus: str, characters: int | None, seed: int) -> tuple[str, str]:
+def _texts(corpus: str, characters: int | None, three_parts: bool, seed: int) -> tuple[str, ...]:
     if corpus == "stories":
+        if three_parts:
+            return stories.corpus(characters, seed=seed).text, *(part.text for part in unseen_stories(seed))
         training, held_out = stories.corpus(characters, seed=seed).split(0.9)
         return training.text, held_out.text
     loaded = load_corpus(corpus)
-    return loaded.train, loaded.validation
+    if not three_parts:
+        return loaded.train, loaded.validation
+    if loaded.test:
+        return loaded.train, loaded.validation, loaded.test
+    cut = len(loaded.train) * 9 // 10
+    return loaded.train[:cut], loaded.train[cut:], loaded.validation
 
 
 def encoded(config: Configuration, seed: int = 0) -> Encoded:
     """Return the text that a configuration has under ``text``, in numbers.
 
     A character of the held-out text has a number in any case; the words are the most frequent ones of the training
-    text, which is one that is already tokenised.
+    text. A real text is one that is already tokenised.
     """
-    training, held_out = texts(config, seed)
-    size = config["text"]["words"]
+    parts, size = texts(config, seed), config["text"]["words"]
     if size is False:
-        vocabulary = Vocabulary(training + held_out)
-        return Encoded(vocabulary, vocabulary.encode(training), vocabulary.encode(held_out))
-    words = split_words(training)
-    vocabulary = WordVocabulary(words, None if size is True else size)
-    return Encoded(vocabulary, vocabulary.encode(words), vocabulary.encode(split_words(held_out)))
+        vocabulary = Vocabulary("".join(parts))
+        return Encoded(vocabulary, *map(vocabulary.encode, parts))
+    split = stories.words if config["text"]["corpus"] == "stories" else split_words
+    words = [split(part) for part in parts]
+    vocabulary = WordVocabulary(words[0], None if size is True else size)
+    return Encoded(vocabulary, *map(vocabulary.encode, words))
 
 
 def data_hash(config: Configuration) -> str:
@@ -241,12 +271,13 @@ def fit(
     *,
     text: Encoded | None = None,
     begin: Callable[[int], NeuralModel] | None = None,
+    until: int | None = None,
     name: str = "model",
 ) -> Trained:
     """Train the model of a configuration on its text by its recipe, from a checkpoint where there is one.
 
-    It is scored ten times on the way, or as often as the ``validations`` of the configuration say. When it is trained,
-    it is saved in the folder, in a file that ends in ``.model``.
+    It is scored ten times on the way, or as often as the ``validations`` of the configuration say, 0 for never. When it
+    is trained to the end, it is saved in the folder, in a file that ends in ``.model``.
 
     Args:
         config: with ``model``, ``recipe`` and ``text``.
@@ -254,9 +285,10 @@ def fit(
         folder: where to keep the run.
         text: what to train on and to score, where it is not the configuration's.
         begin: maps the number of symbols to the untrained model, where it is not the configuration's.
+        until: stop after this update; the same call with a later one goes on.
         name: of the files, where several models are trained in one folder.
     """
-    text = encoded(config) if text is None else text
+    text, validations = encoded(config) if text is None else text, config.get("validations", 10)
     recipe, checkpoint, lock = recipe_of(config), folder / f"{name}.pt", FileLock(folder / f".{name}.lock")
 
     def prepare() -> None:
@@ -274,14 +306,34 @@ def fit(
             text.training,
             recipe,
             validation=text.held_out,
-            validate_every=max(1, recipe.updates // config.get("validations", 10)),
+            validate_every=max(1, recipe.updates // validations) if validations else 0,
+            until=until,
             checkpoint=checkpoint,
             label=f"{folder.parent.name} {name}",
         )
-        distributed.first(lambda: save_model(folder / f"{name}.model", model, text.vocabulary))
+        if until is None or until >= recipe.updates:
+            distributed.first(lambda: save_model(folder / f"{name}.model", model, text.vocabulary))
     finally:
         lock.release()
     return Trained(model, text, history, checkpoint)
+
+
+def kept(file: Path, compute: Callable[[], Any]) -> Any:
+    """Return what a file holds as JSON; where there is none yet, compute it first, and keep it there.
+
+    What is measured in the middle of a training is kept so: a run that is resumed may be past that point.
+    """
+    if not distributed.first(file.exists):
+        content = compute()
+        distributed.first(lambda: keep(file, content))
+    return json.loads(distributed.first(file.read_bytes))
+
+
+def keep(file: Path, content: Any) -> None:
+    """Write anything that JSON can hold to a file, whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with replace_file(file) as opened:
+        opened.write(json.dumps(content).encode())
 
 
 def shared_folder(folder: Path, config: Configuration, seed: int) -> Path:

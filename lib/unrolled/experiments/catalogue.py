@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 
 from unrolled.experiments import (
     ablations,
+    cells_over_budget,
     corpus_size,
     counting_task,
     decoding_ways,
@@ -13,6 +15,7 @@ from unrolled.experiments import (
     gated_stories,
     gradients,
     learning_rates,
+    memory,
     memory_tasks,
     model_kinds,
     ngram_words,
@@ -37,6 +40,8 @@ QUESTIONS = (  # in the order of the chapters
     counting_task,
     timing,
     model_kinds,
+    memory,
+    cells_over_budget,
     learning_rates,
     corpus_size,
     ablations,
@@ -47,14 +52,18 @@ QUESTIONS = (  # in the order of the chapters
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
 
 
-def find(name: str) -> Experiment:
+def find(name: str, suggested: Collection[str] = EXPERIMENTS) -> Experiment:
     """Return the experiment of that name.
+
+    Args:
+        name: the name.
+        suggested: the names that may be suggested in its place.
 
     Raises:
         ValueError: there is none; the message suggests the nearest.
     """
     if name not in EXPERIMENTS:
-        near = difflib.get_close_matches(name, EXPERIMENTS, n=1, cutoff=0.3)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(EXPERIMENTS)}"
+        near = difflib.get_close_matches(name, suggested, n=1, cutoff=0.3)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(suggested)}"
         raise ValueError(f"there is no experiment {name!r}; {hint}")
     return EXPERIMENTS[name]

@@ -90,7 +90,8 @@ def pieces(lacking: Iterable[Wanting]) -> list[list[Wanting]]:
 def complete(lacking: Sequence[Wanting], folder: str = "runs") -> Iterator[tuple[list[Wanting], bool]]:
     """Measure parts and put each into its record, two pieces at a time with one thread each, resuming what was stopped.
 
-    Timings come first, one at a time: a clock that shares its machine is wrong.
+    Timings come first, one at a time: a clock that shares its machine is wrong. Parts whose settings a search chooses
+    come after that search.
 
     Args:
         lacking: the parts, as `wanting` finds them.
@@ -111,6 +112,14 @@ def complete(lacking: Sequence[Wanting], folder: str = "runs") -> Iterator[tuple
     for piece in pieces(lacking):
         (timings if find(piece[0].name).together else others).append(piece)
     yield from map(measure, timings)
-    with ThreadPoolExecutor(2) as pool:
-        for done in as_completed([pool.submit(measure, piece) for piece in others]):
-            yield done.result()
+    while ready := [piece for piece in others if not _waits(piece)]:
+        others = [piece for piece in others if piece not in ready]
+        with ThreadPoolExecutor(2) as pool:
+            for done in as_completed([pool.submit(measure, piece) for piece in ready]):
+                yield done.result()
+    yield from ((piece, False) for piece in others)
+
+
+def _waits(parts: Sequence[Wanting]) -> bool:
+    """Return whether the settings of a part are to be chosen by a search that is not in its record yet."""
+    return any("waits_for" in find(part.name).contenders[part.profile][part.label] for part in parts)

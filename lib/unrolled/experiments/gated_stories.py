@@ -57,7 +57,7 @@ def probe(network: LanguageModel, tokens: torch.Tensor) -> dict:
     """
     cell = network.core.cell
     with torch.no_grad():
-        inputs = network.embedding(tokens[:, :-1])
+        inputs = network.embed(tokens[:, :-1])
         values = cells.trace(cell, inputs)
     probed = {}
     for part in cell.state_names:

@@ -56,7 +56,7 @@ def probe(model: LanguageModel, tokens: torch.Tensor) -> dict:
     """
     cell = model.core.cell
     with torch.no_grad():
-        inputs = model.embedding(tokens[:, :-1])
+        inputs = model.embed(tokens[:, :-1])
         slopes = gradients.slopes(cells.unroll(cell, inputs)[0], cell.nonlinearity)
     norms = gradients.gradient_by_lag(cell, inputs, last_loss(model, tokens[:, -1]))
     return {
@@ -134,7 +134,7 @@ def measure_histogram(config: Configuration, seed: int, folder: Path) -> dict:
         if done != config["recipe"]["updates"] // 2:
             return
         cell, tokens = model.core.cell, windows_of(held_out, config["sequences"], steps[-1])
-        inputs, loss = model.embedding(tokens[:, :-1]).detach(), last_loss(model, tokens[:, -1])
+        inputs, loss = model.embed(tokens[:, :-1]).detach(), last_loss(model, tokens[:, -1])
         entries = gradients.recurrent_gradient(cell, inputs[:, -seq_len:], loss)
         seen["counts"] = np.histogram(np.clip(entries, edges[0], edges[-1]), edges)[0].tolist()
         seen["spread"] = float(entries.std())
@@ -223,6 +223,7 @@ EXPERIMENTS = (
         measure_lag,
         lag_axes,
         seeds=5,
+        keeps=False,
     ),
     Experiment(
         "gradient-histogram",
@@ -232,5 +233,6 @@ EXPERIMENTS = (
         measure_histogram,
         histogram_axes,
         seeds=5,
+        keeps=False,
     ),
 )

@@ -70,7 +70,7 @@ def gradient_by_lag(network: NeuralModel, tokens: torch.Tensor) -> list[float]:
             return network.attend(inputs)
         return network.core(inputs, network.initial_state(len(inputs)))[0]
 
-    inputs = network.embedding(tokens[:, :-1])
+    inputs = network.embed(tokens[:, :-1])
     norms = gradients.gradient_by_input(read, inputs, last_loss(network, tokens[:, -1]))
     return (norms / norms[:, :1]).median(dim=0).values.tolist()
 

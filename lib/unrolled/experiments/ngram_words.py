@@ -27,14 +27,14 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
     vocabulary = WordVocabulary(training)
     counts = Counts(vocabulary.encode(training), len(vocabulary), max(config["orders"]))
     tokens = vocabulary.encode(held_out)
-    trigrams = smoothed(counts, "modified", 3, config)
+    trigrams, prompt = smoothed(counts, "modified", 3, config), vocabulary.decode([vocabulary["\n"]])
     limited = list(score_limited(training, held_out, config["limits"]))
     metrics = {
         "symbols": len(vocabulary),
         "words": len(tokens),
         "unknown": unknown(vocabulary, tokens),
         **scores(counts, tokens, config),
-        "sample": " ".join(decoding.sample(trigrams, vocabulary, prompt=["\n"], length=80)),
+        "sample": " ".join(decoding.sample(trigrams, vocabulary, prompt=prompt, length=80)),
         **loners(training, config["frequent"]),
         "again": again(training_text, split, config["times"]),
         "limited": [nats for nats, _ in limited],

@@ -20,10 +20,13 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
-from unrolled.experiments.provenance import Provenance
+from unrolled import settings
+from unrolled.experiments.provenance import FIELDS, Provenance
 from unrolled.whole_files import replace_file
 
-FOLDER = Path(str(files("unrolled"))) / "experiments" / "measured"
+PACKAGE = Path(str(files("unrolled")))
+FOLDER = PACKAGE / "experiments" / "measured"
+PAGE = PACKAGE.parent.parent / "records.md"  # the book's page of all records; beside an installed package there is none
 Axes = Callable[[dict], Mapping[str, Sequence]]
 
 
@@ -232,7 +235,9 @@ def _read(name: str, axes: Axes) -> Record:
         parts = {}
         for key, part in content["parts"].items():
             label, _, seed = key.rpartition(" ")
-            parts[label, int(seed)] = Part(**part)
+            parts[label, int(seed)] = read_part(part)
+        if (content["name"], content["profile"] in settings.PROFILES) != (name, True):
+            raise ValueError(f"it is that of {content['name']!r} in the profile {content['profile']!r}")
         record = Record(content["name"], content["profile"], content["configs"], parts, axes)
         if lost := {label for label, _ in parts} - set(record.configs):
             raise LookupError(f"there is no configuration of {', '.join(sorted(lost))}")
@@ -246,12 +251,34 @@ def _read(name: str, axes: Axes) -> Record:
         ) from error
 
 
+def read_part(content: dict) -> Part:
+    """Return a part from what JSON holds of it.
+
+    Raises:
+        ValueError, TypeError, LookupError, AttributeError: it lacks something, or that is of another type.
+    """
+    part = Part(**content)
+    if not part.metrics:
+        raise ValueError("a part has no metrics")
+    if not all(isinstance(part.circumstances[what], str) for what in FIELDS):
+        raise ValueError(f"a part's {', '.join(FIELDS)} are not all texts")
+    if part.seconds is not None:
+        float(part.seconds)
+    return part
+
+
 def open_record(name: str, profile: str) -> Record:
     """Return the book's record that parts of this profile can be added to; an empty one where there is none yet.
 
     Raises:
-        RecordError: there is one, and it cannot be read or is of another profile.
+        RecordError: there is one, and it cannot be read or is of another profile; or the library was installed, and is
+            not in a checkout of the book.
     """
+    if not PAGE.is_file():
+        raise RecordError(
+            f"{PACKAGE} is not in a checkout of the book, and a record is the book's; "
+            "leave out --record, or clone its repository and run it there after: pip install -e ."
+        )
     path = FOLDER / f"{name}.json"
     record = _read(name, lambda config: {}) if path.exists() else Record(name, profile, {}, {})
     if record.profile != profile:
@@ -269,7 +296,7 @@ def add_to_record(name: str, profile: str, label: str, config: dict, seed: int, 
     parts to one record at the same time.
 
     Raises:
-        RecordError: there is a record, and it cannot be read or is of another profile; it stays as it is.
+        RecordError: as `open_record` raises it; what there is stays as it is.
     """
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.json"

@@ -14,12 +14,12 @@ from filelock import FileLock, Timeout
 
 from unrolled import settings
 from unrolled.experiments import provenance, records
-from unrolled.experiments.base import Configuration, Experiment, data_hash
-from unrolled.experiments.catalogue import find
-from unrolled.experiments.fingerprint import Fingerprint, fingerprint
+from unrolled.experiments.base import Configuration, Experiment, data_hash, keep
+from unrolled.experiments.catalogue import EXPERIMENTS, find
+from unrolled.experiments.fingerprint import Fingerprint, fingerprint, training_of
 from unrolled.experiments.records import Part, Record
 from unrolled.training import distributed
-from unrolled.whole_files import replace_file
+from unrolled.whole_files import writing
 
 TOGETHER = "all"  # the folder of contenders that are measured in one go
 
@@ -52,13 +52,13 @@ def run(
     Raises:
         ValueError: no such experiment or contender, no seed, or nothing to resume.
         RuntimeError: another run is at work in the same place, or a result is damaged.
-        RecordError: the book's record cannot be added to: it is damaged, or of another profile.
+        RecordError: the book's record cannot be added to: it is damaged, of another profile, or there is no checkout.
     """
     experiment, profile = find(name), settings.profile()
     configs = experiment.contenders[profile]
     seeds = range(experiment.seeds) if seeds is None else seeds
-    if not seeds or min(seeds) < 0:
-        raise ValueError(f"seeds are {list(seeds)}; at least one is needed, 0 or more")
+    if not seeds or min(seeds) < 0 or max(seeds) > settings.LAST:
+        raise ValueError(f"seeds are {list(seeds)}; at least one is needed, from 0 to {settings.LAST}")
     if unknown := [label for label in contenders or () if label not in configs]:
         raise ValueError(f"{name} has no contender {unknown[0]!r}; it has {', '.join(configs)}")
     if record:
@@ -97,9 +97,10 @@ def _part_folder(
 
 def _prepare(part: Path, folder: Path, fresh: bool, held: ExitStack) -> None:
     """Hold the place of a part, and move aside what is there where it is to begin at the beginning."""
-    part.parent.mkdir(parents=True, exist_ok=True)
     try:
-        held.enter_context(FileLock(part.with_name(f".{part.name}.lock")).acquire(timeout=0))
+        with writing(part):
+            part.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(FileLock(part.with_name(f".{part.name}.lock")).acquire(timeout=0))
     except Timeout as error:
         raise RuntimeError(f"another run is at work in {part}; wait for its end, or take another folder") from error
     if fresh and part.exists():
@@ -135,11 +136,11 @@ def _measured(
         for label, part in parts.items():
             experiment.check(records.Contender(label, configs[label], [part.metrics], experiment.axes(configs[label])))
         sealed = {label: asdict(part) | {"digest": part.seal(configs[label])} for label, part in parts.items()}
-        distributed.first(lambda: _keep(file, sealed))
+        distributed.first(lambda: keep(file, sealed))
     content = distributed.first(file.read_bytes)
     again = "delete it, and it is measured again"
     try:
-        parts = {label: Part(**part) for label, part in json.loads(content).items()}
+        parts = {label: records.read_part(part) for label, part in json.loads(content).items()}
         changed = [label for label in unit if parts[label].digest != parts[label].seal(configs[label])]
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise RuntimeError(f"{file} is damaged ({error}); {again}") from error
@@ -154,7 +155,7 @@ def _begin(folder: Path, configs: dict[str, Configuration]) -> dict[str, Fingerp
     provenance.begin(folder)
     file = folder / "fingerprints.json"
     if not file.exists():
-        _keep(file, {label: fingerprint(config) for label, config in configs.items()})
+        keep(file, {label: fingerprint(config) for label, config in configs.items()})
     try:
         kept = json.loads(file.read_bytes())
         return {label: dict(kept[label]) for label in configs}
@@ -162,9 +163,14 @@ def _begin(folder: Path, configs: dict[str, Configuration]) -> dict[str, Fingerp
         raise RuntimeError(f"{file} is damaged ({error}); begin again with --fresh") from error
 
 
-def _keep(file: Path, content: dict) -> None:
-    with replace_file(file) as opened:
-        opened.write(json.dumps(content).encode())
+def writers() -> list[str]:
+    """Return the names of the experiments that train language models on a text and keep them: those that can write."""
+    return [
+        name
+        for name, experiment in EXPERIMENTS.items()
+        if experiment.keeps
+        and any("text" in (training_of(config) or {}) for config in experiment.contenders[settings.profile()].values())
+    ]
 
 
 def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:
@@ -178,9 +184,10 @@ def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:
         folder: where it ran.
 
     Raises:
-        ValueError: no such experiment, or it has saved no model there; the message says how to get one.
+        ValueError: no such experiment, one that keeps no model, or it has saved none there; the message says how to
+            get one.
     """
-    experiment, profile = find(name), settings.profile()
+    experiment, profile = find(name, writers()), settings.profile()
     place, found = Path(folder) / f"{name}-{profile}", {}
     configs = experiment.contenders[profile]
     for label in configs:
@@ -189,8 +196,8 @@ def models(name: str, folder: Path | str = "runs") -> dict[str, Path]:
         found |= {label if len(several) == 1 else f"{label}/{file.stem}": file for file in several}
     found |= {file.stem: file for file in sorted(place.glob("shared-*/*.model"), reverse=True)}
     if not found:
-        if any(place.glob("**/result.json")):
-            raise ValueError(f"{name!r} has run, and saved no model in {folder}; take an experiment that trains one")
+        if name not in writers():
+            raise ValueError(f"{name!r} keeps no language model that could write; take one of {', '.join(writers())}")
         raise ValueError(
             f"{name!r} has trained no model in {folder} yet; "
             f"get one with: python -m unrolled run {name} --profile {profile} --seeds 1"

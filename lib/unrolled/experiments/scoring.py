@@ -45,10 +45,13 @@ def training_nats(history: History) -> float:
 
 
 def sample(model: NeuralModel, text: Encoded, seed: int) -> str:
-    """Return what the model writes after a line break, at the temperature 0.8; words with a space between them."""
-    words = isinstance(text.vocabulary, WordVocabulary)
-    prompt = ["\n"] if words else "\n"
-    written = decoding.sample(model, text.vocabulary, prompt=prompt, length=SAMPLE_LENGTH, temperature=0.8, seed=seed)
+    """Return what the model writes after a line break, at the temperature 0.8; words with a space between them.
+
+    Where words know no line break, an unknown word takes its place.
+    """
+    vocabulary, words = text.vocabulary, isinstance(text.vocabulary, WordVocabulary)
+    prompt = vocabulary.decode([vocabulary["\n"]])
+    written = decoding.sample(model, vocabulary, prompt=prompt, length=SAMPLE_LENGTH, temperature=0.8, seed=seed)
     return " ".join(written) if words else written
 
 

@@ -8,12 +8,13 @@ symbols.
 from unrolled.measure import breakdown, gradients, neurons
 from unrolled.measure.evaluation import Score, evaluate, token_nats
 from unrolled.measure.influence import symbol_influence
-from unrolled.measure.recall import recall_by_lag
+from unrolled.measure.recall import first_choice_by_lag, recall_by_lag
 
 __all__ = [
     "Score",
     "breakdown",
     "evaluate",
+    "first_choice_by_lag",
     "gradients",
     "neurons",
     "recall_by_lag",

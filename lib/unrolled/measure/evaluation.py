@@ -15,6 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from unrolled.text import symbol_numbers
+
 
 class Model(Protocol):
     """What can be scored: anything that prices the symbols in rows of text and returns its last state."""
@@ -100,7 +102,8 @@ def token_nats(
         Nats, float64, (length,) with a `start`, otherwise (length − 1,).
 
     Raises:
-        ValueError: nothing to score, a window or a number of streams below 1, or an `instead` of another length.
+        ValueError: nothing to score, or what is no symbol; a window or a number of streams below 1; or an `instead` of
+            another length.
 
     Example:
         >>> from unrolled.ngram import Counts, KneserNey
@@ -108,8 +111,8 @@ def token_nats(
         >>> token_nats(model, torch.tensor([0, 1, 2])).round(2).tolist()
         [0.21, 0.98]
     """
-    if instead is None:
-        instead = tokens
+    tokens = symbol_numbers(tokens, ("length",), empty=True)
+    instead = tokens if instead is None else symbol_numbers(instead, ("length",), "instead", empty=True)
     if instead.shape != tokens.shape:
         raise ValueError(f"instead has shape {tuple(instead.shape)} and tokens {tuple(tokens.shape)}; they must agree")
     if start is not None:

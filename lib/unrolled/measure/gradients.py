@@ -65,12 +65,17 @@ def lag_of(left: np.ndarray, share: float = 0.5) -> np.ndarray:
         The lags, (…,); infinite where more than the share is left at the last one.
 
     Raises:
-        ValueError: the share is not between 0 and 1, or not below what is left at lag 0.
+        ValueError: the share is not between 0 and 1, or not below what is left at lag 0, or a norm is NaN.
 
     Example:
         >>> round(float(lag_of(0.5 ** np.arange(4), share=0.25)), 6)
         2.0
     """
+    if np.isnan(left).any():
+        raise ValueError(
+            f"left is NaN at lag {np.isnan(left).reshape(-1, left.shape[-1]).any(axis=0).argmax()}; "
+            "leave out what has no gradient"
+        )
     if not 0 < share < 1 or (left[..., 0] <= share).any():
         raise ValueError(f"share is {share}; it must lie between 0 and what is left at lag 0")
     after = (left <= share).argmax(axis=-1, keepdims=True)  # (…, 1): the first lag with no more left; 0 if none has
@@ -89,6 +94,12 @@ def _losses(loss: Loss, last: torch.Tensor) -> torch.Tensor:
             'use reduction="none"'
         )
     return losses
+
+
+def _check_finite(name: str, matrices: torch.Tensor) -> None:
+    """Raise ValueError, naming the matrices, where one of their numbers is NaN or infinite."""
+    if not matrices.isfinite().all():
+        raise ValueError(f"{name} hold numbers that are not finite; use a model whose weights are")
 
 
 def _parts(state: State) -> tuple[torch.Tensor, ...]:
@@ -213,11 +224,15 @@ def spectra(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     Returns:
         The singular values, (…, h), and the eigenvalues, complex, sorted by absolute value, (…, h).
 
+    Raises:
+        ValueError: a number is not finite.
+
     Example:
         >>> singular, eigenvalues = spectra(torch.tensor([[0.5, 100.0], [0.0, 0.25]]))
         >>> bool(singular[0] > 100), eigenvalues.abs().tolist()
         (True, [0.5, 0.25])
     """
+    _check_finite("matrices", matrices)  # PyTorch would end the process
     eigenvalues = torch.linalg.eigvals(matrices)
     order = eigenvalues.abs().argsort(dim=-1, descending=True)
     return torch.linalg.svdvals(matrices), eigenvalues.gather(-1, order)
@@ -241,7 +256,7 @@ def product(jacobians: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         product of zero is returned as a matrix of zeros and the logarithm −∞.
 
     Raises:
-        ValueError: the matrices are not square, or have no time axis.
+        ValueError: the matrices are not square, have no time axis, or hold a number that is not finite.
 
     Example:
         >>> _, log_norms = product(0.5 * torch.eye(3).expand(1000, 3, 3))
@@ -250,6 +265,7 @@ def product(jacobians: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """
     if jacobians.ndim < 3 or jacobians.shape[-1] != jacobians.shape[-2]:
         raise ValueError(f"jacobians have shape {tuple(jacobians.shape)}; (…, time, h, h) is expected")
+    _check_finite("jacobians", jacobians)
     matrix = torch.eye(jacobians.shape[-1]).to(jacobians).expand(*jacobians.shape[:-3], -1, -1)
     log_scale = jacobians.new_zeros(jacobians.shape[:-3])
     matrices, log_scales = [matrix], [log_scale]

@@ -6,6 +6,7 @@ import torch
 
 from unrolled.decoding import evaluating
 from unrolled.decoding.sampling import Model
+from unrolled.text import check_range, symbol_numbers
 
 
 @torch.no_grad()
@@ -26,17 +27,17 @@ def symbol_influence(model: Model, tokens: torch.Tensor) -> torch.Tensor:
         The influence in nats, float64, (time, time).
 
     Raises:
-        ValueError: the tokens have more than one axis, or there are none.
+        ValueError: the tokens are not numbers of symbols or have more than one axis, or there are none.
 
     Example:
         >>> table = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()  # a bigram model looks at one symbol
         >>> symbol_influence(lambda tokens: (table[tokens], None), torch.tensor([0, 1])).round(decimals=2).tolist()
         [[1.61, 0.0], [0.0, 1.61]]
     """
-    if tokens.ndim != 1 or not len(tokens):
-        raise ValueError(f"tokens have shape {tuple(tokens.shape)}; one axis is expected: (time,), not empty")
+    tokens = symbol_numbers(tokens, ("time",))
     with evaluating(model):
         vocab_size = model(tokens[None, :1])[0].shape[-1]
+        check_range(tokens, vocab_size)
         changed = tokens.repeat(len(tokens), 1)  # (time, time): in row s, symbol s is replaced
         changed.diagonal().add_(1).remainder_(vocab_size)
         logits, _ = model(torch.cat([tokens[None], changed]))  # (1 + time, time, vocab): one batch, so rounded alike

@@ -89,7 +89,7 @@ def correlations(units: np.ndarray, meaning: np.ndarray) -> np.ndarray:
         The correlations, (units,); 0 if the unit or the meaning is constant.
 
     Raises:
-        ValueError: the shapes do not agree.
+        ValueError: the shapes do not agree, or a value is NaN or infinite.
 
     Example:
         >>> rising = np.arange(4.0)
@@ -101,8 +101,14 @@ def correlations(units: np.ndarray, meaning: np.ndarray) -> np.ndarray:
             f"units have shape {units.shape} and the meaning {meaning.shape}; "
             "(characters, units) and (characters,) are expected"
         )
-    units, meaning = units - units.mean(axis=0), meaning - meaning.mean()
+    with np.errstate(invalid="ignore"):
+        units, meaning = units - units.mean(axis=0), meaning - meaning.mean()
     scale = np.sqrt((units**2).sum(axis=0) * (meaning**2).sum())
+    if not np.isfinite(scale).all():
+        raise ValueError(
+            f"unit {np.isfinite(scale).argmin()} or the meaning has values that are not finite; correlate others, "
+            "or train the model again, with a smaller learning rate"
+        )
     return np.divide(units.T @ meaning, scale, out=np.zeros_like(scale), where=scale > 0)
 
 

@@ -7,12 +7,15 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from unrolled.cells import State
+from unrolled.text import check_range, symbol_numbers
 
 
 class NeuralModel(nn.Module):
     """The base of the neural language models: each maps ``(tokens, state)`` to logits and the next state.
 
     Attributes:
+        vocab_size: V, the number of symbols; None where a model does not say.
+        embedding: E, the vectors of the symbols.
         arguments: the positional and the keyword arguments that the model was made with. A call of
             ``type(model)(*arguments[0], **arguments[1])`` makes another model like it, with fresh weights.
 
@@ -26,6 +29,9 @@ class NeuralModel(nn.Module):
         (torch.Size([1, 3]), torch.Size([1, 16]))
     """
 
+    vocab_size: int | None = None
+    embedding: nn.Embedding
+
     def __new__(cls, *positional, **keywords):
         model = super().__new__(cls)
         model.__dict__["arguments"] = (positional, keywords)  # nn.Module takes no attributes before its __init__
@@ -35,6 +41,23 @@ class NeuralModel(nn.Module):
     def device(self) -> torch.device:
         """The device that the weights are on."""
         return next(self.parameters()).device
+
+    def embed(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Return E[w], the vectors of symbols, (batch, time, embedding_size).
+
+        What is no symbol the embedding notices by itself, so that no training has to wait for a check; here it is said.
+
+        Args:
+            tokens: symbol numbers, (batch, time).
+
+        Raises:
+            ValueError: a number is that of no symbol. On a GPU, PyTorch's own error ends the process instead.
+        """
+        try:
+            return self.embedding(tokens)
+        except IndexError:
+            check_range(tokens, self.vocab_size)
+            raise
 
     @torch.no_grad()
     def costs(
@@ -53,19 +76,19 @@ class NeuralModel(nn.Module):
             Nats, (batch, time), float64 on the CPU, and the state after the last input.
 
         Raises:
-            ValueError: what the model's ``forward`` raises.
+            ValueError: inputs and targets differ in shape, one of them is no symbol, or what the model's ``forward``
+                raises.
         """
+        inputs, targets = symbol_numbers(inputs), symbol_numbers(targets, name="targets")
+        if targets.shape != inputs.shape:
+            raise ValueError(
+                f"targets have shape {tuple(targets.shape)} and inputs {tuple(inputs.shape)}; they must agree"
+            )
+        check_range(inputs, self.vocab_size, "inputs")
         was_training = self.training
         self.eval()
         logits, state = self(inputs, state)
         self.train(was_training)
+        check_range(targets, logits.shape[-1], "targets")
         # (batch, time, vocab) → (batch, vocab, time), where PyTorch expects the classes
         return cross_entropy(logits.mT, targets.to(logits.device), reduction="none").double().cpu(), state
-
-
-def check_tokens(tokens: torch.Tensor) -> None:
-    """Raise ValueError, naming the shape, unless tokens have two axes, (batch, time), and at least one step."""
-    if tokens.ndim != 2 or not tokens.shape[1]:
-        raise ValueError(
-            f"tokens have shape {tuple(tokens.shape)}; two axes are expected: (batch, time), with at least one step"
-        )

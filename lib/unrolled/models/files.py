@@ -18,6 +18,7 @@ from unrolled.text import Vocabulary, WordVocabulary
 from unrolled.whole_files import replace_file
 
 KINDS = {kind.__name__: kind for kind in (LanguageModel, ScheduledSampling, FixedWindowLM, TransformerLM)}
+VOCABULARIES = {"Vocabulary": lambda symbols: Vocabulary("".join(symbols)), "WordVocabulary": WordVocabulary.of}
 
 
 def save_model(path: Path, model: NeuralModel, vocabulary: Vocabulary | WordVocabulary) -> None:
@@ -99,8 +100,8 @@ def load_model(path: Path) -> tuple[NeuralModel, Vocabulary | WordVocabulary]:
         positional, keywords = content["arguments"]
         model = KINDS[content["model"]](*positional, **keywords)
         model.load_state_dict(content["weights"])
-        symbols = content["symbols"]
-        has_words = content["vocabulary"] == WordVocabulary.__name__
+        vocabulary = VOCABULARIES[content["vocabulary"]](content["symbols"])
     except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
-        raise ValueError(f"{path} holds no model that can be read ({error}); train it again") from error
-    return model.eval(), WordVocabulary.of(symbols) if has_words else Vocabulary("".join(symbols))
+        cause = " ".join(str(error).split())  # PyTorch may take several lines
+        raise ValueError(f"{path} holds no model that can be read ({cause}); train it again") from error
+    return model.eval(), vocabulary

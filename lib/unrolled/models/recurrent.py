@@ -9,8 +9,9 @@ import torch
 from torch import nn
 
 from unrolled.cells import CELLS, State
-from unrolled.models.base import NeuralModel, check_tokens
+from unrolled.models.base import NeuralModel
 from unrolled.models.layers import Dropout, DropoutStack, Layer, Stack, TorchLayers
+from unrolled.text import symbol_numbers
 
 CORES = (*CELLS, "torch-rnn", "torch-lstm", "torch-gru")
 
@@ -48,7 +49,7 @@ def make_core(
 class LanguageModel(NeuralModel):
     """Predict the next symbol from all symbols so far: embedding → recurrent core → logits.
 
-        x_t = dropout(E[w_t])                  (:eq:`eq-embedding`)
+        x_t = dropout(s E[w_t])                (:eq:`eq-embedding`; s = 1 unless said otherwise)
         h_t = core(x_t, h_{t−1})               (:eq:`eq-rnn`, or a gated cell's equations)
         logits_t = W_hy dropout(h_t) + b_y     (:eq:`eq-output`)
 
@@ -69,15 +70,16 @@ class LanguageModel(NeuralModel):
         dropout: the share of the numbers that `Dropout` sets to zero in training, in each of its places.
         variational: drop the same numbers at every step of a row; each call, and so each window, draws anew.
         tied: use one matrix as both E and W_hy (Press & Wolf 2017), which saves V · d weights. It is initialised as
-            the output matrix, so that the first predictions are nearly uniform.
+            the output matrix, so that the first predictions are nearly uniform, and its elements are small.
+        embedding_scale: s. With √d a tied embedding is about as large as one of its own (Vaswani et al. 2017).
 
     Attributes:
         h_0: the hidden state before the first symbol, (hidden_size,), or (num_layers, hidden_size) with several layers.
         c_0: the cell state before the first symbol, of the same shape; only where the core is an LSTM.
 
     Raises:
-        ValueError: the core is unknown, there is no layer, the dropout is negative, or 1 or more, or the sizes cannot
-            be tied.
+        ValueError: the core is unknown, there is no layer, the dropout is negative, or 1 or more, the sizes cannot be
+            tied, or the scale is not above 0.
 
     Example:
         >>> model = LanguageModel(65, hidden_size=16, core="lstm", num_layers=2)
@@ -104,6 +106,7 @@ class LanguageModel(NeuralModel):
         dropout: float = 0.0,
         variational: bool = False,
         tied: bool = False,
+        embedding_scale: float = 1.0,
     ):
         super().__init__()
         if core not in CORES:
@@ -115,7 +118,9 @@ class LanguageModel(NeuralModel):
                 f"embedding_size is {embedding_size} and hidden_size is {hidden_size}; where the output is tied to the "
                 "embedding they must be equal: change one of them, or leave out tied"
             )
-        self.vocab_size, self.hidden_size = vocab_size, hidden_size
+        if not 0 < embedding_scale < float("inf"):
+            raise ValueError(f"embedding_scale is {embedding_scale}; it must be above 0, and finite")
+        self.vocab_size, self.hidden_size, self.embedding_scale = vocab_size, hidden_size, embedding_scale
         self.embedding = nn.Embedding(vocab_size, embedding_size)
         self.dropout = Dropout(dropout, variational=variational)
         self.core = make_core(core, embedding_size, hidden_size, num_layers, cell_options or {}, self.dropout)
@@ -143,6 +148,11 @@ class LanguageModel(NeuralModel):
             layers.append(rows if len(rows) > 1 else rows[0])
         return tuple(layers) if len(layers) > 1 else layers[0]
 
+    def embed(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Return s E[w], the vectors that the core reads, (batch, time, embedding_size); else like `NeuralModel`."""
+        vectors = super().embed(tokens)
+        return vectors if self.embedding_scale == 1 else self.embedding_scale * vectors
+
     def hidden_states(self, tokens: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
         """Return the top layer's hidden state after every symbol, (batch, time, hidden_size), and the last state.
 
@@ -151,12 +161,13 @@ class LanguageModel(NeuralModel):
             state: the state before the first symbol, in the form of `initial_state`; None is that initial state.
 
         Raises:
-            ValueError: the tokens do not have two axes and at least one step, or the state does not fit.
+            ValueError: the tokens are not numbers of symbols in two axes with at least one step, or the state does not
+                fit.
         """
-        check_tokens(tokens)
+        tokens = symbol_numbers(tokens).to(self.device)
         if state is None:
             state = self.initial_state(tokens.shape[0])
-        return self.core(self.dropout(self.embedding(tokens.to(self.device))), state)
+        return self.core(self.dropout(self.embed(tokens)), state)
 
     def forward(self, tokens: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
         """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.

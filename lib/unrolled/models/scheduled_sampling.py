@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from unrolled.cells import State
-from unrolled.models.base import check_tokens
 from unrolled.models.recurrent import LanguageModel
+from unrolled.text import check_range, symbol_numbers
 
 
 class ScheduledSampling(LanguageModel):
@@ -69,7 +69,8 @@ class ScheduledSampling(LanguageModel):
         Raises:
             ValueError: what `LanguageModel.forward` raises.
         """
-        check_tokens(tokens)
+        tokens = symbol_numbers(tokens)
+        check_range(tokens, self.vocab_size)  # those that the model does not read, too
         trusted = torch.rand(tokens.shape, device=tokens.device) < self.trust  # (batch, time)
         read = [tokens[:, :1]]
         for t in range(1, tokens.shape[1]):

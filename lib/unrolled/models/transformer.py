@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from unrolled.models.base import NeuralModel, check_tokens
+from unrolled.models.base import NeuralModel
+from unrolled.text import symbol_numbers
 
 
 class TransformerLM(NeuralModel):
@@ -101,11 +102,12 @@ class TransformerLM(NeuralModel):
             state: the block so far, symbol numbers, (batch, n), n ≤ context; None is an empty block.
 
         Raises:
-            ValueError: the tokens do not have two axes and at least one step, or the state does not fit.
+            ValueError: the tokens are not numbers of symbols in two axes with at least one step, or the state does not
+                fit.
         """
-        check_tokens(tokens)
-        block = tokens[:, :0] if state is None else state
-        if block.ndim != 2 or len(block) != len(tokens) or block.shape[1] > self.context:
+        tokens = symbol_numbers(tokens)
+        block = tokens[:, :0] if state is None else symbol_numbers(state, name="the symbols of the state", empty=True)
+        if len(block) != len(tokens) or block.shape[1] > self.context:
             raise ValueError(
                 f"state has shape {tuple(block.shape)}; ({len(tokens)}, n) is expected, n at most {self.context}"
             )
@@ -115,5 +117,5 @@ class TransformerLM(NeuralModel):
                 block = block[:, self.context // 2 :]
             read, tokens = tokens.tensor_split([self.context - block.shape[1]], dim=1)
             block = torch.cat([block, read], dim=1)  # (batch, n)
-            states.append(self.attend(self.embedding(block))[:, -read.shape[1] :])
+            states.append(self.attend(self.embed(block))[:, -read.shape[1] :])
         return self.output(torch.cat(states, dim=1)), block

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from unrolled.models.base import NeuralModel, check_tokens
-from unrolled.text import NONE
+from unrolled.models.base import NeuralModel
+from unrolled.text import NONE, symbol_numbers
 
 
 class FixedWindowLM(NeuralModel):
@@ -90,16 +90,19 @@ class FixedWindowLM(NeuralModel):
                 all.
 
         Raises:
-            ValueError: the tokens do not have two axes and at least one step, or the state does not fit.
+            ValueError: the tokens are not numbers of symbols in two axes with at least one step, or the state does not
+                fit.
         """
-        check_tokens(tokens)
+        tokens = symbol_numbers(tokens).to(self.device)
         batch, past = tokens.shape[0], self.window - 1
         if state is None:
             state = tokens.new_full((batch, past), NONE)
+        state = symbol_numbers(state, name="the symbols of the state", empty=True).to(self.device)
         if state.shape != (batch, past):
             raise ValueError(f"state has shape {tuple(state.shape)}; {(batch, past)} is expected: (batch, window − 1)")
-        read = torch.cat([state.to(self.device), tokens.to(self.device)], dim=1)  # (batch, past + time)
-        vectors = self.embedding(read.clamp(min=0)) * (read != NONE)[..., None]  # (batch, past + time, embedding)
+        read = torch.cat([state, tokens], dim=1)  # (batch, past + time)
+        symbols = torch.cat([state + (state == NONE), tokens], dim=1)  # with symbol 0 for none, in the state only
+        vectors = self.embed(symbols) * (read != NONE)[..., None]  # (batch, past + time, embedding)
         windows = vectors.unfold(1, self.window, 1).mT  # (batch, time, window, embedding)
         x = windows.flatten(2)  # (batch, time, window · embedding)
         return self.layers(x), read[:, tokens.shape[1] :]

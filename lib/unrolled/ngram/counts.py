@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from unrolled.text import NONE
+from unrolled.text import NONE, check_range, symbol_numbers
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class Counts:
         levels: one `Level` for each order, 1 … order.
 
     Raises:
-        ValueError: the text is shorter than an n-gram, a number lies outside the vocabulary, or the order is below 1.
+        ValueError: the text is shorter than an n-gram, a number is no integer or lies outside the vocabulary, the
+            number of symbols is not a whole one, or the order is below 1.
 
     Example:
         >>> Counts([0, 1, 0, 1, 2], vocab_size=3, order=2)
@@ -58,16 +59,13 @@ class Counts:
     """
 
     def __init__(self, tokens: torch.Tensor | np.ndarray, vocab_size: int, order: int):
-        tokens = np.asarray(tokens)
-        if tokens.ndim != 1:
-            raise ValueError(f"tokens have shape {tokens.shape}; one axis is expected: (length,)")
+        checked = symbol_numbers(tokens, ("length",))
+        if not float(vocab_size).is_integer():
+            raise ValueError(f"vocab_size is {vocab_size}; it must be a whole number")
+        check_range(checked, vocab_size)
+        tokens = checked.numpy()
         if not 1 <= order <= len(tokens):
             raise ValueError(f"order is {order}; it must be from 1 to the length of the text, {len(tokens)}")
-        if tokens.min() < 0 or tokens.max() >= vocab_size:
-            raise ValueError(
-                f"tokens run from {tokens.min()} to {tokens.max()}; with {vocab_size} symbols they must lie "
-                f"between 0 and {vocab_size - 1}"
-            )
         self.vocab_size, self.order, self.levels = vocab_size, order, []
         padded = np.concatenate([tokens, np.full(order, NONE)]).astype(np.int32)
         starts = _sorted_starts(padded, vocab_size, order)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from unrolled.ngram.counts import Counts, Level
-from unrolled.text import NONE
+from unrolled.text import NONE, check_range, symbol_numbers
 
 FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts are too few or too regular to estimate any, as in KenLM
 
@@ -111,7 +111,10 @@ class NGram:
             ValueError: another shape, or a number outside the vocabulary.
         """
         rows, lengths, state = self._read(inputs, state)
-        return -_log(self._probability(rows, lengths, self._checked(targets))), state
+        words = self._checked(targets, "targets")
+        if words.shape != lengths.shape:
+            raise ValueError(f"targets have shape {words.shape} and inputs {lengths.shape}; they must agree")
+        return -_log(self._probability(rows, lengths, words)), state
 
     def find(self, k: int, context: np.ndarray, word: np.ndarray) -> np.ndarray:
         """Return the rows of k-grams, with `NONE` for those that were never seen.
@@ -126,16 +129,11 @@ class NGram:
         row[row == len(keys)] = 0
         return np.where(keys[row] == wanted, row, NONE)  # after an unseen context the key is negative
 
-    def _checked(self, tokens: torch.Tensor) -> np.ndarray:
-        """Return checked symbol numbers as an array."""
-        tokens = np.asarray(tokens)
-        if tokens.ndim != 2:
-            raise ValueError(f"tokens have shape {tokens.shape}; two axes are expected: (batch, time)")
-        if tokens.min(initial=0) < 0 or tokens.max(initial=0) >= self.vocab_size:
-            raise ValueError(
-                f"tokens run from {tokens.min()} to {tokens.max()}; symbols are numbered 0 to {self.vocab_size - 1}"
-            )
-        return tokens
+    def _checked(self, tokens: torch.Tensor, name: str = "tokens", least: int = 0) -> np.ndarray:
+        """Return checked symbol numbers as an array; with `NONE` as the least, a state's."""
+        numbers = symbol_numbers(tokens, name=name, empty=least == NONE)
+        check_range(numbers, self.vocab_size, name, least=least)
+        return numbers.numpy()
 
     def _read(self, tokens: torch.Tensor, state: np.ndarray | None) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
         """Return the rows of each token's contexts, the length of its past, and the last state.
@@ -146,6 +144,7 @@ class NGram:
         tokens, past = self._checked(tokens), self.order - 1
         if state is None:
             state = np.full((len(tokens), past), NONE)
+        state = self._checked(state, "the symbols of the state", NONE)
         if state.shape != (len(tokens), past):
             raise ValueError(f"state has shape {state.shape}; {(len(tokens), past)} is expected: (batch, order − 1)")
         read = np.concatenate([state, tokens], axis=1)  # (batch, past + time)
@@ -187,7 +186,7 @@ class AddK(NGram):
         k: the number of added occurrences; 1 is Laplace's rule.
 
     Raises:
-        ValueError: k is negative.
+        ValueError: k is negative, NaN or so large that k V is infinite.
 
     Example:
         >>> model = AddK(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2), k=1)
@@ -199,8 +198,8 @@ class AddK(NGram):
     interpolates = False
 
     def __init__(self, counts: Counts, order: int | None = None, *, k: float = 1.0):
-        if k < 0:
-            raise ValueError(f"k is {k}; it must not be negative")
+        if not 0 <= k * counts.vocab_size < np.inf:
+            raise ValueError(f"k is {k}; it must be 0 or more, and k V finite")
         self.k = k
         super().__init__(counts, order)
 

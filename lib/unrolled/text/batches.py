@@ -10,6 +10,8 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequence
 
+from unrolled.text.numbers import check_range, symbol_numbers
+
 
 class Window(NamedTuple):
     """The same stretch of every stream, as `Streams` cuts it.
@@ -50,7 +52,8 @@ class Streams:
         seq_len: the number of symbols that a window takes from each stream.
 
     Raises:
-        ValueError: tokens do not have one axis, batch or seq_len is below 1, or not even one window fits.
+        ValueError: tokens are no integers, negative or do not have one axis, batch or seq_len is below 1, or not even
+            one window fits.
 
     >>> streams = Streams(torch.arange(11), batch=2, seq_len=2)
     >>> len(streams)
@@ -61,8 +64,8 @@ class Streams:
     """
 
     def __init__(self, tokens: torch.Tensor, batch: int, seq_len: int):
-        if tokens.ndim != 1:
-            raise ValueError(f"tokens have shape {tuple(tokens.shape)}; one axis is expected: (length,)")
+        tokens = symbol_numbers(tokens, ("length",))
+        check_range(tokens)
         if batch < 1 or seq_len < 1:
             raise ValueError(f"batch is {batch} and seq_len is {seq_len}; both must be 1 or more")
         length = (len(tokens) - 1) // batch  # the last symbol is only ever a target
@@ -142,8 +145,8 @@ class Sentences:
             a target.
 
     Raises:
-        ValueError: there are no sentences; a sentence does not have one axis, is empty or leaves nothing to predict;
-            batch is below 1; pad or start is negative.
+        ValueError: there are no sentences; a sentence has no integers or negative ones, does not have one axis, is
+            empty or leaves nothing to predict; batch is below 1; pad or start is negative.
 
     >>> sentences = Sentences([torch.tensor([5, 6, 9]), torch.tensor([7, 9])], batch=2, pad=1, start=0)
     >>> for inputs, targets, mask, lengths in sentences.epoch(seed=0):
@@ -163,9 +166,11 @@ class Sentences:
             raise ValueError(f"batch is {batch}; it must be 1 or more")
         if pad < 0 or (start is not None and start < 0):
             raise ValueError(f"pad is {pad} and start is {start}; the model reads both, so neither can be negative")
+        checked = []
         for index, sentence in enumerate(sentences):
-            if sentence.ndim != 1:
-                raise ValueError(f"sentence {index} has shape {tuple(sentence.shape)}; one axis is expected: (length,)")
+            name = f"the symbols of sentence {index}"
+            checked.append(sentence := symbol_numbers(sentence, ("length",), name, empty=True))
+            check_range(sentence, name=name)
             if not len(sentence):
                 raise ValueError(f"sentence {index} is empty; leave it out, or end it with the end symbol")
             if len(sentence) == 1 and start is None:
@@ -174,8 +179,8 @@ class Sentences:
                     "from; give a start, or leave the sentence out"
                 )
         self.batch, self.pad = batch, pad
-        prefix = [] if start is None else [sentences[0].new_tensor([start])]
-        self._rows = [torch.cat([*prefix, sentence]) for sentence in sentences]
+        prefix = [] if start is None else [checked[0].new_tensor([start])]
+        self._rows = [torch.cat([*prefix, sentence]) for sentence in checked]
         self._lengths = torch.tensor([len(row) - 1 for row in self._rows])  # targets in each sentence, (sentences,)
 
     def __len__(self) -> int:
@@ -224,7 +229,8 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor)
         mask: m, True where the target counts, (batch, time).
 
     Raises:
-        ValueError: the shapes do not agree, or the mask is False everywhere.
+        ValueError: the shapes do not agree, the mask is not made of booleans or is False everywhere, or a target that
+            counts is no symbol.
 
     >>> uniform = torch.zeros(1, 3, 4)  # every one of 4 symbols has probability 1/4
     >>> masked_loss(uniform, torch.tensor([[2, 3, 0]]), torch.tensor([[True, True, False]]))
@@ -235,10 +241,14 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor)
             f"logits have shape {tuple(logits.shape)}, targets {tuple(targets.shape)} and mask {tuple(mask.shape)}; "
             "(batch, time, vocab_size) and twice (batch, time) are expected"
         )
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask is {mask.dtype}; torch.bool is expected: use mask.bool()")
     if not mask.any():
         raise ValueError("the mask is False everywhere; a mean needs at least one target that counts")
     mask = mask.to(logits.device)
-    return cross_entropy(logits[mask], targets.to(logits.device)[mask])  # (symbols, vocab) and (symbols,)
+    kept = symbol_numbers(targets, name="targets").to(logits.device)[mask]  # (symbols,)
+    check_range(kept, logits.shape[-1], "targets")
+    return cross_entropy(logits[mask], kept)  # (symbols, vocab) and (symbols,)
 
 
 def last_states(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

@@ -40,6 +40,15 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def word_positions(text: str) -> list[int]:
+    """Return the index of the first character of each of the `words` of a text.
+
+    >>> word_positions("Mia's owl.")
+    [0, 3, 6, 9]
+    """
+    return [match.start() for match in _WORD.finditer(text)]
+
+
 class Recall(NamedTuple):
     """A repeated mention of a bound value, which a reader can only predict by remembering it.
 

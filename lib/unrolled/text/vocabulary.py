@@ -11,6 +11,8 @@ from typing import Self
 import numpy as np
 import torch
 
+from unrolled.text.numbers import check_range, symbol_numbers
+
 UNKNOWN = "<unk>"
 NONE = -1  # the number of a symbol before the beginning or after the end of a text, and of an n-gram never seen
 _WORD = re.compile(r"\n|\S+")
@@ -48,13 +50,11 @@ class _Symbols:
 
     def _look_up(self, numbers: Iterable[int]) -> list[str]:
         """Return the symbols with these numbers."""
-        if isinstance(numbers, torch.Tensor):
-            numbers = numbers.tolist()  # many times faster than element by element
-        numbers = [int(number) for number in numbers]
-        wrong = [number for number in numbers if not 0 <= number < len(self)]
-        if wrong:
-            raise ValueError(f"{wrong[0]} is not the number of a symbol; the numbers run from 0 to {len(self) - 1}")
-        return [self.symbols[number] for number in numbers]
+        if not isinstance(numbers, (torch.Tensor, np.ndarray)):
+            numbers = list(numbers)
+        checked = symbol_numbers(numbers, ("length",), "numbers", empty=True)
+        check_range(checked, len(self), "numbers")
+        return [self.symbols[number] for number in checked.tolist()]
 
 
 class Vocabulary(_Symbols):
@@ -112,7 +112,7 @@ class Vocabulary(_Symbols):
         """Return the text with these numbers; decoding an encoded text restores it exactly.
 
         Raises:
-            ValueError: a number is outside 0 … len(self) − 1.
+            ValueError: a number is no integer, or outside 0 … len(self) − 1.
         """
         return "".join(self._look_up(numbers))
 
@@ -181,7 +181,7 @@ class WordVocabulary(_Symbols):
         """Return the words with these numbers, ``<unk>`` for words that were not in the vocabulary.
 
         Raises:
-            ValueError: a number is outside 0 … len(self) − 1.
+            ValueError: a number is no integer, or outside 0 … len(self) − 1.
         """
         return self._look_up(numbers)
 

@@ -19,8 +19,20 @@ from unrolled.training import distributed
 from unrolled.training.run import History, Run
 from unrolled.whole_files import replace_file
 
-FIELDS = ("version", "recipe", "text", "made", "done", "model", "optimizer", "state", "history", "best", "random")
-FIELDS += ("cuda-random",)
+FIELDS = {  # of a checkpoint, each with its type
+    "version": str,
+    "recipe": dict,
+    "text": str,
+    "made": str,
+    "done": int,
+    "model": dict,
+    "optimizer": dict,
+    "state": torch.Tensor | tuple | None,
+    "history": dict,
+    "best": dict | None,
+    "random": torch.Tensor,
+    "cuda-random": torch.Tensor | None,
+}
 MINUTES = 1.0  # between two checkpoints at the most, however slow the updates are
 
 
@@ -136,8 +148,8 @@ def _write(path: Path, content: dict) -> None:
     try:
         with replace_file(path) as file:
             torch.save(content, file)
-    except (OSError, RuntimeError) as error:  # PyTorch reports a full disk as a RuntimeError
-        raise CheckpointError(f"the checkpoint {path} could not be written: {error}; the last one stays") from error
+    except OSError as error:
+        raise CheckpointError(f"the checkpoint {error}; the last one stays") from error
 
 
 def restore(path: Path, run: Run) -> None:
@@ -160,7 +172,14 @@ def restore(path: Path, run: Run) -> None:
         content = read_archive(file, run.model.device)
         if missing := [name for name in FIELDS if name not in content]:
             raise ValueError(f"it lacks {', '.join(missing)}")
-        recipe, text, constructor_call = dict(content["recipe"]), content["text"], content["made"]
+        if wrong := [name for name, kind in FIELDS.items() if not isinstance(content[name], kind)]:
+            raise ValueError(f"its {wrong[0]} is of the type {type(content[wrong[0]]).__name__}")
+        recipe, text, constructor_call = content["recipe"], content["text"], content["made"]
+        history = History(**content["history"])
+        if not all(isinstance(values, list) for values in content["history"].values()):
+            raise ValueError("its history does not consist of lists")
+        if content["best"] is not None and content["best"].keys() != content["model"].keys():
+            raise ValueError("its best weights are not those of its model")
     except torch.OutOfMemoryError:
         raise  # nothing is wrong with the file
     except (RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
@@ -191,9 +210,9 @@ def restore(path: Path, run: Run) -> None:
     try:
         run.model.load_state_dict(content["model"])
         run.optimizer.load_state_dict(content["optimizer"])
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, LookupError) as error:
         raise CheckpointError(f"the checkpoint {path} belongs to another model; use another file") from error
-    run.history = History(**content["history"])
+    run.history = history
     run.done, run.best = content["done"], content["best"]
     if content["state"] is not None:
         run.state = select(content["state"], distributed.share(run.recipe.batch))

@@ -11,10 +11,10 @@ from pathlib import Path
 import torch
 from torch.nn.utils import clip_grad_norm_
 
-from unrolled.cells import detach
+from unrolled.cells import State, detach, restart
 from unrolled.measure import evaluate
 from unrolled.models import NeuralModel
-from unrolled.text import Streams
+from unrolled.text import Streams, check_range, symbol_numbers
 from unrolled.training import distributed
 from unrolled.training.checkpoints import Checkpoints
 from unrolled.training.interruption import Interruption
@@ -35,6 +35,7 @@ def train(
     *,
     validation: torch.Tensor | None = None,
     validate_every: int = 0,
+    until: int | None = None,
     checkpoint: Path | str | None = None,
     checkpoint_every: int = 1000,
     watch: Callable[[int], None] | None = None,
@@ -60,6 +61,8 @@ def train(
         validation: a held-out text to score on the way, symbol numbers, (length,). It is scored as the model is
             trained: with the state carried, or forgotten after every ``seq_len`` symbols.
         validate_every: updates between two scores, and one more score at the end; 0 never scores.
+        until: stop after this update, in the middle of the schedule. With a checkpoint the same call with a later one
+            goes on from there. None trains to the end.
         checkpoint: the file to save the run in; None saves nothing.
         checkpoint_every: updates between two checkpoints.
         watch: called after each update with the number of updates done, to measure on the way. After an interruption
@@ -71,9 +74,9 @@ def train(
         The losses, gradient norms and scores along the way.
 
     Raises:
-        ValueError: the text is too short for the recipe's windows, or the validation too short to be scored; a number
-            is out of range; the recipe needs scores and there is no validation; or the processes cannot share the
-            streams equally.
+        ValueError: the text is not made of the model's symbols, or too short for the recipe's windows; the validation
+            is too short to be scored; a number is out of range; the recipe needs scores and there is no validation; or
+            the processes cannot share the streams equally.
         TrainingDiverged: the loss or the gradient became infinite or NaN; the last checkpoint stays as it was.
         CheckpointError: the checkpoint's folder cannot be written to; or the file cannot be read, or belongs to a run
             of another recipe, text or model.
@@ -89,7 +92,9 @@ def train(
         >>> len(history.losses), history.losses[0] > 1.4, history.losses[-1] < 0.4  # it began at about ln 5 = 1.6
         (30, True, True)
     """
-    _check(recipe, validation, validate_every)
+    _check(model, recipe, validation, validate_every)
+    tokens = symbol_numbers(tokens, ("length",))
+    check_range(tokens, model.vocab_size)  # here, once, so that no update has to wait for it
     streams = Streams(tokens.to(model.device), recipe.batch, recipe.seq_len)
     rows = distributed.share(recipe.batch)  # this process's part of the batch
     distributed.begin(model)
@@ -107,10 +112,10 @@ def train(
         Interruption(active=checkpoint is not None) as interruption,
         Progress(run, log, show=progress and reports, label=label) as bar,
     ):
-        while not (run.finished or interruption.requested()):
+        while not (run.finished or (until is not None and run.done >= until) or interruption.requested()):
             started = time.perf_counter()
             inputs, targets, fresh = streams.window(run.done)
-            state = None if fresh or not recipe.carry else detach(run.state)  # the gradient stops at the window's edge
+            state = None if fresh or not recipe.carry else _carried(run, rows)
             with mixed_precision:
                 logits, run.state = predict(inputs[rows], state)  # (batch, time, vocab)
                 loss = cross_entropy(logits.flatten(0, 1), targets[rows].flatten())  # (batch · time, vocab)
@@ -138,15 +143,30 @@ def train(
             bar.advance(rate, seconds)
             checkpoints.save(run)
         checkpoints.save(run, now=True)
-    if run.best is not None:
+    if run.best is not None and run.finished:
         model.load_state_dict(run.best)
     return run.history
 
 
-def _check(recipe: Recipe, validation: torch.Tensor | None, validate_every: int) -> None:
-    """Raise ValueError, saying what is wrong, if scores are needed or requested and cannot be had."""
+def _carried(run: Run, rows: slice) -> State:
+    """Return the state that this process's rows go on with: the gradient stops at the edge of a window.
+
+    Which streams start afresh depends on the number of the update alone, so that a run can be resumed and shared.
+    """
+    state = detach(run.state)
+    if not run.recipe.reset:
+        return state
+    chance = torch.rand(run.recipe.batch, generator=torch.Generator().manual_seed(run.done))
+    begins = (chance < run.recipe.reset)[rows].to(run.model.device)
+    return restart(state, run.model.initial_state(len(begins)), begins)
+
+
+def _check(model: NeuralModel, recipe: Recipe, validation: torch.Tensor | None, validate_every: int) -> None:
+    """Raise ValueError, saying what is wrong, where the recipe does not fit the model, or scores cannot be had."""
     if validate_every < 0:
         raise ValueError(f"validate_every is {validate_every}; it must be 0 or more")
+    if recipe.reset and not hasattr(model, "initial_state"):
+        raise ValueError(f"reset is {recipe.reset}, but a {type(model).__name__} has no initial state; leave out reset")
     if recipe.needs_validation and (validation is None or not validate_every):
         raise ValueError(
             f"schedule is {recipe.schedule!r} and patience is {recipe.patience}, which needs scores; "

@@ -6,6 +6,9 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from unrolled.text import check_range, symbol_numbers
+
+NEVER = -(2**63)  # the number of a target that is left out of the mean; PyTorch would leave out -100
 FEW = 2**20  # so many numbers stay in a processor's cache
 
 
@@ -22,15 +25,29 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         logits: (symbols, vocab_size).
         targets: symbol numbers, (symbols,).
 
+    Raises:
+        ValueError: there are no targets, they do not agree with the logits in shape, or one is no symbol. (That PyTorch
+            notices by itself, on a GPU with an error of its own, so that no update waits for a check.)
+
     Example:
         >>> loss = cross_entropy(torch.zeros(3, 8), torch.tensor([0, 5, 7]))  # every symbol has probability 1/8
         >>> round(loss.exp().item(), 3)
         8.0
     """
+    targets = symbol_numbers(targets, ("symbols",), "targets")
+    if logits.shape[:-1] != targets.shape:
+        raise ValueError(
+            f"logits have shape {tuple(logits.shape)} and targets {tuple(targets.shape)}; "
+            "(symbols, vocab_size) and (symbols,) are expected"
+        )
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))  # bfloat16 is too coarse for a sum over words
-    if logits.device.type != "cpu" or logits.numel() <= FEW:
-        return functional.cross_entropy(logits, targets)
-    return CrossEntropy.apply(logits.contiguous(), targets)
+    try:
+        if logits.device.type != "cpu" or logits.numel() <= FEW:
+            return functional.cross_entropy(logits, targets, ignore_index=NEVER)
+        return CrossEntropy.apply(logits.contiguous(), targets)
+    except (IndexError, RuntimeError):
+        check_range(targets, logits.shape[-1], "targets")
+        raise
 
 
 class CrossEntropy(torch.autograd.Function):

@@ -10,7 +10,7 @@ from statistics import fmean
 from tqdm.auto import tqdm
 
 from unrolled.training.run import Run
-from unrolled.whole_files import replace_file
+from unrolled.whole_files import replace_file, writing
 
 EVERY = 100  # updates between two lines of the log
 
@@ -95,7 +95,7 @@ class Progress:
             if validated:
                 score = history.validation[-1]
                 line |= {"validation": score, "validation_perplexity": perplexity(score)}
-            with self.log.open("a", encoding="utf8") as file:
+            with writing(self.log), self.log.open("a", encoding="utf8") as file:
                 file.write(json.dumps(line) + "\n")
             self._logged, self._updates, self._seconds = run.done, 0, 0.0
 
@@ -111,8 +111,8 @@ def _cut_back(log: Path, done: int) -> int:
     kept, last = "", 0
     for line in text.splitlines():
         try:
-            update = json.loads(line)["update"]
-        except ValueError:  # the process ended in the middle of the line
+            update = int(json.loads(line)["update"])
+        except (ValueError, TypeError, LookupError):  # the process ended in the middle of the line
             break
         if update > done:
             break

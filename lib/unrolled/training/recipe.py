@@ -27,6 +27,8 @@ class Recipe:
         learning_rate: the highest learning rate.
         clip: a gradient longer than this is scaled down to this norm (Pascanu et al. 2013); infinity never scales.
         carry: whether each window starts from the state at the end of the previous one, or from the initial state.
+        reset: the probability that a stream starts from the initial state in a window, although the state is carried.
+            Streams begin too rarely to teach a network how a text begins: with 0, once in a pass over the text.
         optimizer: ``"adam"`` (Kingma & Ba 2015), ``"adamw"`` (Loshchilov & Hutter 2019) or ``"sgd"``, plain gradient
             descent without momentum.
         weight_decay: λ. Adam and SGD add λ w to the clipped gradient of the weights w; AdamW leaves the gradient alone
@@ -58,6 +60,7 @@ class Recipe:
     learning_rate: float = 5e-3
     clip: float = 1.0
     carry: bool = True
+    reset: float = 0.0
     optimizer: str = "adam"
     weight_decay: float = 0.0
     schedule: str = "cosine"
@@ -69,6 +72,10 @@ class Recipe:
         for name in ("updates", "learning_rate", "clip"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be above 0")
+        if not 0 <= self.reset <= 1:
+            raise ValueError(f"reset is {self.reset}; a probability is 0 or more and at most 1")
+        if self.reset and not self.carry:
+            raise ValueError(f"reset is {self.reset}, but carry is False: every window starts from the initial state")
         for name in ("weight_decay", "patience"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more")

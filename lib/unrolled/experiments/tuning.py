@@ -1,0 +1,206 @@
+"""Choose a contender's settings by the validation text before it is compared: as many trials for each contender.
+
+A *setting* names keywords of the recipe, of the model or of its cell, with the values to try. All settings of a search
+are trained from the same seed. Where there are many, some are given up on the way, though none before a quarter of the
+updates: what learns fastest at first is not what ends lowest.
+
+A comparison whose settings are chosen has no configurations of its own before the search is recorded. `Tuned` holds
+them, and reads the choice from the record: where it changes, what was measured with another counts as stale.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from unrolled.experiments import records
+from unrolled.experiments.base import Configuration, Metric, encoded, fit, kept
+from unrolled.measure import evaluate
+from unrolled.training import TrainingDiverged
+
+Setting = dict[str, Any]
+
+SEARCH = {
+    "trial_nats": Metric(
+        "nats per symbol", "what a symbol of the validation text cost when the trial ended", ("trial",)
+    ),
+    "trial_updates": Metric("updates", "after which it ended", ("trial",)),
+    "chosen": Metric("", "the number of the trial that cost least"),
+}
+
+
+def grid(learning_rates: Sequence[float], variants: Sequence[Setting]) -> list[Setting]:
+    """Return every learning rate with every variant: the settings of a search."""
+    return [{"learning_rate": rate} | variant for variant, rate in itertools.product(variants, learning_rates)]
+
+
+def neighbours(setting: Setting, learning_rates: Sequence[float]) -> list[Setting]:
+    """Return a setting with its learning rate, the next lower one and the next higher one, those that there are."""
+    place = list(learning_rates).index(setting["learning_rate"])
+    return [setting | {"learning_rate": rate} for rate in learning_rates[max(0, place - 1) : place + 2]]
+
+
+def with_setting(config: Configuration, setting: Setting) -> Configuration:
+    """Return a configuration with other values in its recipe, its model or its model's cell.
+
+    Raises:
+        ValueError: the configuration has no such keyword.
+    """
+    config = copy.deepcopy(config)
+    options = config["model"]["options"]
+    for name, value in setting.items():
+        parts = [part for part in (config["recipe"], options, options.get("cell_options") or {}) if name in part]
+        if len(parts) != 1:
+            raise ValueError(f"{name} is {value}, but {len(parts)} parts of the configuration have a {name}; give one")
+        parts[0][name] = value
+    return config
+
+
+def search(config: Configuration, seed: int, folder: Path) -> dict:
+    """Train the model of a configuration with each of its settings and return `SEARCH`.
+
+    Args:
+        config: with ``settings``, and with ``keep``: pairs (share of the updates, how many trials go on from there).
+        seed: of the first weights.
+        folder: where to keep the trials.
+    """
+    settings, updates = config["settings"], config["recipe"]["updates"]
+    stages = [*config["keep"], [1.0, 1]]
+    if stages[0][0] < 0.25:
+        raise ValueError(f"keep begins at {stages[0][0]} of the updates; no trial is given up before a quarter of them")
+    text = encoded(config)
+
+    def nats_after(trial: int, updates: int) -> float:
+        tried = with_setting(config, settings[trial]) | {"validations": 0}
+        try:
+            model = fit(tried, seed, folder, text=text, until=updates, name=f"trial-{trial}").model
+        except TrainingDiverged:
+            return math.inf
+        return evaluate(model, text.held_out).nats_per_symbol
+
+    nats, done, running = [math.inf] * len(settings), [0] * len(settings), list(range(len(settings)))
+    for share, going_on in stages:
+        for trial in running:
+            done[trial] = round(share * updates)
+            file = folder / f"trial-{trial}-after-{done[trial]}.json"
+            nats[trial] = kept(file, partial(nats_after, trial, done[trial]))
+        running = sorted(running, key=nats.__getitem__)[:going_on]
+    return {"trial_nats": nats, "trial_updates": done, "chosen": running[0]}
+
+
+def choice(name: str, label: str, config: Configuration) -> Setting | None:
+    """Return the setting that a search chose, or None where the record has none of this configuration.
+
+    Args:
+        name: the experiment that searched.
+        label: the contender's.
+        config: the search as it is now.
+
+    Raises:
+        RecordError: the record was changed by hand.
+    """
+    if not (records.FOLDER / f"{name}.json").exists():
+        return None
+    record = records.load_record(name)
+    if record.configs.get(label) != config or (label, 0) not in record.parts:
+        return None
+    return config["settings"][record.parts[label, 0].metrics["chosen"]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Contenders that are compared after several numbers of updates, with settings chosen for each of them apart.
+
+    Below the largest number of updates all settings are tried. At the largest one, what was chosen at the number before
+    it is tried with its own learning rate and the neighbouring ones, all to the end.
+
+    Attributes:
+        search: the name of the experiment that chooses the settings.
+        learning_rates: those to try, in order, for each contender.
+        variants: maps a contender and a profile to the other settings to try, an equal number for all contenders.
+        budgets: the numbers of updates of each profile, the smallest first.
+        base: maps a contender, a number of updates and a profile to the configuration before anything is chosen.
+        keep: pairs (share of the updates, how many trials go on from there).
+    """
+
+    search: str
+    learning_rates: Mapping[str, Sequence[float]]
+    variants: Callable[[str, str], Sequence[Setting]]
+    budgets: Mapping[str, Sequence[int]]
+    base: Callable[[str, int, str], Configuration]
+    keep: Sequence[Sequence[float]] = ((0.25, 8), (0.5, 4))
+
+    def searches(self, profile: str) -> dict[str, Configuration]:
+        """Return a search for each contender and number of updates, under the label of both, such as ``"gru 500"``."""
+        *shorter, longest = self.budgets[profile]
+        keep, searches = [list(pair) for pair in self.keep], {}
+        for name, rates in self.learning_rates.items():
+            settings = grid(rates, self.variants(name, profile))
+            for updates in shorter:
+                searches[f"{name} {updates}"] = self.base(name, updates, profile) | {"settings": settings, "keep": keep}
+            before = f"{name} {shorter[-1]}"
+            if chosen := choice(self.search, before, searches[before]):
+                settings = neighbours(chosen, rates)
+                searches[f"{name} {longest}"] = self.base(name, longest, profile) | {"settings": settings, "keep": []}
+            else:
+                searches[f"{name} {longest}"] = waiting(self.search, before)
+        return searches
+
+    def contenders(self, profile: str) -> dict[str, Configuration]:
+        """Return the contenders under the labels of their searches, with the settings that these chose."""
+        made = {}
+        for label, searched in self.searches(profile).items():
+            if "waits_for" not in searched and (chosen := choice(self.search, label, searched)):
+                name, _, updates = label.rpartition(" ")
+                made[label] = with_setting(self.base(name, int(updates), profile), chosen)
+            else:
+                made[label] = waiting(self.search, label)
+        return made
+
+
+def tune(config: Configuration, seed: int, folder: Path) -> dict:
+    """Search the settings of one contender of a `Comparison`, as `search` does."""
+    check_chosen(config)
+    return search(config, seed, folder)
+
+
+class Tuned(Mapping[str, dict[str, Configuration]]):
+    """The contenders of each profile, made anew whenever they are asked for, since they depend on a record.
+
+    Args:
+        contenders: maps a profile to the contenders.
+
+    Example:
+        >>> Tuned(lambda profile: {"gru": {"profile": profile}})["quick"]
+        {'gru': {'profile': 'quick'}}
+    """
+
+    def __init__(self, contenders: Callable[[str], dict[str, Configuration]]):
+        self._contenders = contenders
+
+    def __getitem__(self, profile: str) -> dict[str, Configuration]:
+        return self._contenders(profile)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("quick", "full"))
+
+    def __len__(self) -> int:
+        return 2
+
+
+def waiting(name: str, label: str) -> Configuration:
+    """Return what stands for a configuration while the search that decides it is not in the record."""
+    return {"waits_for": f"{label} of {name}"}
+
+
+def check_chosen(config: Configuration) -> None:
+    """Raise ValueError, with the remedy, where a configuration waits for a search."""
+    if "waits_for" in config:
+        label, _, name = config["waits_for"].partition(" of ")
+        raise ValueError(f"its settings wait for {label!r} of the search {name}; make records NAME={name}")
