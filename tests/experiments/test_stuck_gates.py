@@ -5,7 +5,7 @@ import torch
 
 from small_experiments import small
 from unrolled.cells import LSTMCell, trace
-from unrolled.experiments import find, stuck_gates
+from unrolled.experiments import cells_over_budget, find, stuck_gates
 from unrolled.tasks import Adding, SequenceModel, solve
 
 CONTENDERS = find("gates-stuck").contenders["quick"]
@@ -79,3 +79,25 @@ def test_the_lstm_is_that_of_the_experiments_before(profile):
     adding = find("gated-memory-tasks").contenders[profile]["adding/lstm"]
     given = ("task", "lengths")
     assert stuck["adding"] == {"length": 40} | {name: value for name, value in adding.items() if name not in given}
+
+
+def test_four_forget_gates_are_compared_at_every_number_of_updates(monkeypatch):
+    chosen = {"learning_rate": 4e-3, "initialisation": "uniform"}
+    monkeypatch.setattr(type(cells_over_budget.COMPARISON), "chosen", lambda *_: chosen)
+    contenders = find("gates-over-budget").contenders["quick"]
+    assert len(contenders) == 12
+    for label, config in contenders.items():
+        gate, _, updates = label.rpartition(" ")
+        options, recipe = config["model"]["options"]["cell_options"], config["recipe"]
+        assert (recipe["updates"], recipe["learning_rate"]) == (int(updates), 4e-3)
+        assert options["initialisation"] == "orthogonal"
+        assert options["forget_bias"] == (-1 if gate == "bias -1" else 1)
+        assert config["stuck"] == {"open": {"f": 100}, "shut": {"f": -100}}.get(gate, {})
+
+
+def test_a_gate_stuck_over_a_budget_is_stuck_until_the_end(trained, tmp_path, hold_out):
+    hold_out(20_000)
+    config = cells_over_budget.configuration("lstm", 2, 4, characters_per_update=512) | {"stuck": {"f": -100.0}}
+    config["text"]["characters"] = 30_000
+    metrics = stuck_gates.measure_over_budget(config, 0, tmp_path)
+    assert {*metrics} == {*cells_over_budget.METRICS} and (trained[0].block("f").b_h == -100).all()

@@ -17,6 +17,7 @@ from unrolled.experiments.base import (
     Configuration,
     Experiment,
     Metric,
+    Trained,
     fit,
     model,
     parameters,
@@ -34,15 +35,19 @@ EDGES = [1, 10, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
     """Train a network of characters, scored on the validation text on the way; score and question it in the test."""
     check_chosen(config)
-    network, read, history, checkpoint = fit(config, seed, folder)
+    return scores(fit(config, seed, folder), config)
+
+
+def scores(trained: Trained, config: Configuration) -> dict:
+    """Return the `METRICS` of a trained network."""
     _, test = unseen_stories()
-    shares, counts = recall_by_lag(network, read.vocabulary, test, "name", EDGES)
+    shares, counts = recall_by_lag(trained.model, trained.text.vocabulary, test, "name", EDGES)
     return {
-        "parameters": parameters(network),
-        "seconds": training_seconds(config, checkpoint),
-        "nats": evaluate(network, read.test).nats_per_symbol,
-        "updates": history.validated,
-        "curve": history.validation,
+        "parameters": parameters(trained.model),
+        "seconds": training_seconds(config, trained.checkpoint),
+        "nats": evaluate(trained.model, trained.text.test).nats_per_symbol,
+        "updates": trained.history.validated,
+        "curve": trained.history.validation,
         "name": shares.tolist(),
         "name_asked": counts.tolist(),
     }

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import statistics
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import nn
 
 from unrolled import cells, tasks
+from unrolled.experiments import cells_over_budget
 from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, model_of, recipe, text
 from unrolled.experiments.gated_stories import RATES
 from unrolled.experiments.memory_tasks import BUDGETS, ENDING, GATED, attempt, cell_of, ending
+from unrolled.experiments.tuning import Tuned, check_chosen
 from unrolled.measure import evaluate
 from unrolled.models import LanguageModel
 
@@ -24,6 +27,13 @@ def stick(cell: cells.Cell, stuck: dict[str, float]) -> None:
         nn.init.constant_(cell.block(gate).b_h, bias)
 
 
+def begin(config: Configuration, vocab_size: int) -> LanguageModel:
+    """Return the untrained model of a configuration, with the gates under ``stuck`` stuck."""
+    untrained = model_of(config, vocab_size)
+    stick(untrained.core.cell, config["stuck"])
+    return untrained
+
+
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
     """Train an LSTM, some of its gates stuck, on the adding problem; and another one on stories."""
     task = tasks.Adding(config["adding"]["length"])
@@ -31,13 +41,7 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
     cell = cell_of(config["adding"], task.input_size)
     stick(cell, config["stuck"])
     _, outcome = attempt(config["adding"], task, cell, seed)
-
-    def begin(vocab_size: int) -> LanguageModel:
-        untrained = model_of(config, vocab_size)
-        stick(untrained.core.cell, config["stuck"])
-        return untrained
-
-    network, read, history, _ = fit(config, seed, folder, begin=begin)
+    network, read, history, _ = fit(config, seed, folder, begin=partial(begin, config))
     return ending(outcome, task) | {
         "nats": evaluate(network, read.held_out).nats_per_symbol,
         "training_nats": statistics.fmean(history.losses[-100:]),
@@ -69,6 +73,36 @@ def _contenders(profile: str, hidden_size: int, updates: int) -> dict[str, Confi
     return {label: free | {"stuck": gates} for label, gates in ({"free": {}} | stuck).items()}
 
 
+def measure_over_budget(config: Configuration, seed: int, folder: Path) -> dict:
+    """Train an LSTM of characters, its forget gate stuck or not, and return the metrics of `cells_over_budget`."""
+    check_chosen(config)
+    return cells_over_budget.scores(fit(config, seed, folder, begin=partial(begin, config)), config)
+
+
+FORGET_GATES = {  # the forget bias, and what is stuck
+    "bias 1": (1.0, {}),
+    "bias -1": (-1.0, {}),
+    "open": (1.0, {"f": OPEN}),
+    "shut": (1.0, {"f": SHUT}),
+}
+
+
+def _over_budget(profile: str) -> dict[str, Configuration]:
+    """Return the contenders of `gates-over-budget`: the LSTM of `cells-over-budget` with four forget gates.
+
+    All begin orthogonal. The learning rate is the one that was chosen there for the number of updates.
+    """
+    comparison = cells_over_budget.COMPARISON
+    return {
+        f"{label} {updates}": comparison.contender(
+            "lstm", updates, profile, initialisation="orthogonal", forget_bias=bias
+        )
+        | {"stuck": stuck}
+        for label, (bias, stuck) in FORGET_GATES.items()
+        for updates in comparison.budgets[profile]
+    }
+
+
 EXPERIMENTS = (
     Experiment(
         "gates-stuck",
@@ -76,5 +110,13 @@ EXPERIMENTS = (
         METRICS,
         {"quick": _contenders("quick", 128, 1000), "full": _contenders("full", 512, 10_000)},
         measure,
+    ),
+    Experiment(
+        "gates-over-budget",
+        "Stories: LSTMs with a free forget gate and with one stuck open or shut, after three numbers of updates",
+        cells_over_budget.METRICS,
+        Tuned(_over_budget),
+        measure_over_budget,
+        cells_over_budget.axes,
     ),
 )

@@ -152,16 +152,25 @@ class Comparison:
                 searches[f"{name} {longest}"] = waiting(self.search, before)
         return searches
 
+    def chosen(self, name: str, updates: int, profile: str) -> Setting | None:
+        """Return the setting that was chosen for a contender and a number of updates, None while it is not recorded."""
+        label = f"{name} {updates}"
+        return choice(self.search, label, self.searches(profile)[label])
+
     def contenders(self, profile: str) -> dict[str, Configuration]:
         """Return the contenders under the labels of their searches, with the settings that these chose."""
-        made = {}
-        for label, searched in self.searches(profile).items():
-            if "waits_for" not in searched and (chosen := choice(self.search, label, searched)):
-                name, _, updates = label.rpartition(" ")
-                made[label] = with_setting(self.base(name, int(updates), profile), chosen)
-            else:
-                made[label] = waiting(self.search, label)
-        return made
+        return {
+            f"{name} {updates}": self.contender(name, updates, profile)
+            for name in self.learning_rates
+            for updates in self.budgets[profile]
+        }
+
+    def contender(self, name: str, updates: int, profile: str, **instead: Any) -> Configuration:
+        """Return one contender, with the setting that was chosen for it, or some of its values instead."""
+        chosen = self.chosen(name, updates, profile)
+        if chosen is None:
+            return waiting(self.search, f"{name} {updates}")
+        return with_setting(self.base(name, updates, profile), chosen | instead)
 
 
 def tune(config: Configuration, seed: int, folder: Path) -> dict:

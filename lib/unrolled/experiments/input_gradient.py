@@ -1,0 +1,134 @@
+"""How far back does a loss reach an input, and where does what arrives drown in a minibatch's noise (chapters 4 to 6)?
+
+The gradient of the embedding matrix is a sum over lags: that of the input k steps before each prediction. Averaged over
+many sequences, the term of one lag is what training could learn from it. An update does not see that average. It sees
+one minibatch, whose gradient scatters about its mean, and a term much smaller than that scatter is of no use, long
+before it underflows.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from unrolled import settings
+from unrolled.experiments import cells_over_budget
+from unrolled.experiments.base import NATS, Configuration, Encoded, Experiment, Metric, encoded, fit, kept
+from unrolled.experiments.gradients import last_loss, windows_of
+from unrolled.experiments.tuning import Tuned, check_chosen
+from unrolled.measure import evaluate
+from unrolled.models import LanguageModel
+
+
+def terms(network: LanguageModel, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the gradient of the last prediction's loss with respect to the input at every lag.
+
+    Args:
+        network: the model.
+        tokens: (sequences, steps + 1), the last of each to be predicted.
+
+    Returns:
+        The median over the sequences of its norm, as a share of that at lag 0, (steps,); and its mean over the
+        sequences, as a term of the gradient of the embedding matrix, (steps, vocabulary, embedding_size).
+    """
+    inputs = network.embed(tokens[:, :-1]).detach().requires_grad_()
+    states, _ = network.core(inputs, network.initial_state(len(inputs)))
+    losses = last_loss(network, tokens[:, -1])(states[:, -1])
+    (gradient,) = torch.autograd.grad(losses.sum(), inputs)  # (sequences, steps, embedding_size)
+    gradient, read = gradient.flip(1).double(), tokens[:, :-1].flip(1)  # by lag
+    norms = gradient.norm(dim=-1)
+    steps, vocab_size, embedding_size = gradient.shape[1], network.vocab_size, gradient.shape[2]
+    sums = gradient.new_zeros(steps * vocab_size, embedding_size)
+    rows = read + vocab_size * torch.arange(steps, device=read.device)
+    sums.index_add_(0, rows.flatten(), gradient.flatten(0, 1))
+    mean = sums.view(steps, vocab_size, embedding_size) * network.embedding_scale / len(tokens)
+    return (norms / norms[:, :1]).median(dim=0).values, mean
+
+
+def noise(network: LanguageModel, tokens: torch.Tensor, batches: int) -> float:
+    """Return how far the gradient of the embedding matrix lies from its mean in one minibatch: the root mean square.
+
+    Args:
+        network: the model.
+        tokens: all minibatches, one after another, (batches · batch, seq_len + 1); all steps are predicted.
+        batches: how many they are.
+    """
+    found = []
+    for batch in tokens.chunk(batches):
+        logits, _ = network(batch[:, :-1])
+        loss = cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
+        (gradient,) = torch.autograd.grad(loss, network.embedding.weight)
+        found.append(gradient.double())
+    return torch.stack(found).var(dim=0).sum().sqrt().item()
+
+
+def probe(network: LanguageModel, read: Encoded, config: Configuration) -> dict:
+    """Return the metrics of one moment of the training: `METRICS` without the nats."""
+    recipe, device = config["recipe"], settings.device()
+    tokens = windows_of(read.held_out.to(device), config["sequences"], config["steps"])
+    medians, means = zip(*(terms(network, half) for half in (tokens[::2], tokens[1::2])), strict=True)
+    # The halves err independently: the expectation of their product is the square of the mean's norm, without a bias.
+    squared = (means[0] * means[1]).sum(dim=(1, 2))
+    batches = windows_of(read.training.to(device), config["minibatches"] * recipe["batch"], recipe["seq_len"])
+    shuffled = batches[torch.randperm(len(batches), generator=torch.Generator().manual_seed(0))]
+    return {
+        "lag": (sum(medians) / 2).tolist(),
+        "signal": squared.clamp(min=0).sqrt().tolist(),
+        "noise": noise(network, shuffled, config["minibatches"]),
+    }
+
+
+def measure(config: Configuration, seed: int, folder: Path) -> dict:
+    """Train a network of characters; look at its gradients before, on the way, and after."""
+    check_chosen(config)
+    read, probes = encoded(config), []
+    for updates in config["points"]:
+        trained = fit(config, seed, folder, text=read, until=updates)
+        look = partial(probe, trained.model, read, config)
+        probes.append(kept(folder / f"after-{updates}.json", look))
+    nats = evaluate(trained.model, read.test).nats_per_symbol
+    return {"nats": nats} | {name: [each[name] for each in probes] for name in probes[0]}
+
+
+METRICS = {
+    "nats": NATS._replace(about="what a character of the test costs in the end"),
+    "lag": Metric(
+        "", "median over the sequences of ‖∂L_T/∂x_t‖ as a share of ‖∂L_T/∂x_T‖, by the lag T − t", ("point", "lag")
+    ),
+    "signal": Metric(
+        "", "the norm of the mean gradient of the embedding, what of it comes by one lag alone", ("point", "lag")
+    ),
+    "noise": Metric("", "how far that of a minibatch, by all lags, lies from its mean", ("point",)),
+}
+
+
+def axes(config: Configuration) -> dict:
+    """Return the coordinates of the axes of `METRICS`: the updates done, and the lags."""
+    return {"point": config["points"], "lag": range(config["steps"])} if "points" in config else {}
+
+
+def _contenders(profile: str) -> dict[str, Configuration]:
+    """Return each cell of `cells-over-budget` after the second of its numbers of updates."""
+    comparison = cells_over_budget.COMPARISON
+    updates = comparison.budgets[profile][1]
+    contenders = {name: comparison.contender(name, updates, profile) for name in comparison.learning_rates}
+    probed = {"points": [0, updates // 10, updates], "sequences": 4096, "steps": 128, "minibatches": 64}
+    return {
+        name: config if "waits_for" in config else config | probed | {"validations": 0}
+        for name, config in contenders.items()
+    }
+
+
+EXPERIMENTS = (
+    Experiment(
+        "input-gradient",
+        "Stories: the last prediction's gradient with respect to each input, and a minibatch's noise, for every cell",
+        METRICS,
+        Tuned(_contenders),
+        measure,
+        axes,
+    ),
+)
