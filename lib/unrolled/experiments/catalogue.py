@@ -8,6 +8,7 @@ from collections.abc import Collection
 from unrolled.experiments import (
     ablations,
     cells_over_budget,
+    copy_adding,
     corpus_size,
     counting_task,
     decoding_ways,
@@ -36,6 +37,7 @@ QUESTIONS = (  # in the order of the chapters
     truncation,
     gradients,
     memory_tasks,
+    copy_adding,
     gated_stories,
     stuck_gates,
     counting_task,
