@@ -49,6 +49,9 @@ def test_each_cell_is_scored_and_questioned_in_the_test(name, tmp_path, monkeypa
     monkeypatch.setattr(
         cells_over_budget, "recall_by_lag", lambda *arguments: asked.append(arguments[2]) or recall(*arguments)
     )
-    measured = cells_over_budget.measure(config, 0, tmp_path)
+    measured = cells_over_budget.measure(config | {"by_story": True}, 0, tmp_path)
+    total = sum(measured["by_story"]) / sum(measured["story_symbols"])
+    assert total == pytest.approx(measured["nats"], rel=0.01) and sum(measured["story_symbols"]) >= 20_000
     find("cells-over-budget").check(records.Contender(name, config, [measured], cells_over_budget.axes(config)))
-    assert asked == [base.unseen_stories()[1]] and measured["updates"] == [1, 2]
+    assert "by_story" not in cells_over_budget.measure(config, 0, tmp_path)
+    assert asked[:1] == [base.unseen_stories()[1]] and measured["updates"] == [1, 2]

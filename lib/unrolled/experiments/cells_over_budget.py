@@ -26,6 +26,7 @@ from unrolled.experiments.base import (
     training_seconds,
     unseen_stories,
 )
+from unrolled.experiments.scoring import BY_STORY, by_story
 from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, check_chosen, tune
 from unrolled.measure import evaluate, recall_by_lag
 
@@ -50,6 +51,7 @@ def scores(trained: Trained, config: Configuration) -> dict:
         "curve": trained.history.validation,
         "name": shares.tolist(),
         "name_asked": counts.tolist(),
+        **(by_story(trained.model, trained.text, test) if config.get("by_story") else {}),
     }
 
 
@@ -61,6 +63,7 @@ METRICS = {
     "curve": CURVE._replace(about="what a character of the validation text cost then"),
     "name": Metric("", "the share of right answers where a name returns in the test", ("lag_bin",)),
     "name_asked": Metric("questions", "how many there were", ("lag_bin",)),
+    **BY_STORY,
 }
 
 
@@ -119,6 +122,16 @@ def _base(name: str, updates: int, profile: str) -> Configuration:
 
 COMPARISON = Comparison("cells-tuning", RATES, lambda name, profile: VARIANTS[name], BUDGETS, _base)
 
+
+def contenders(profile: str) -> dict[str, Configuration]:
+    """Return the contenders of `cells-over-budget`; of those trained longest it is kept what each story cost."""
+    made = COMPARISON.contenders(profile)
+    return {
+        label: config | ({"by_story": True} if label.endswith(f" {BUDGETS[profile][-1]}") else {})
+        for label, config in made.items()
+    }
+
+
 EXPERIMENTS = (
     Experiment(
         COMPARISON.search,
@@ -132,7 +145,7 @@ EXPERIMENTS = (
         "cells-over-budget",
         "Stories: RNN, LSTM, GRU and the LSTM of 1997 of equally many weights, after three numbers of updates",
         METRICS,
-        Tuned(COMPARISON.contenders),
+        Tuned(contenders),
         measure,
         axes,
         seeds=5,

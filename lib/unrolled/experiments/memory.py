@@ -32,6 +32,7 @@ from unrolled.experiments.base import (
     training_seconds,
     unseen_stories,
 )
+from unrolled.experiments.scoring import BY_STORY, by_story
 from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, check_chosen, tune
 from unrolled.measure import evaluate, first_choice_by_lag
 from unrolled.models import LanguageModel, NeuralModel
@@ -60,7 +61,7 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
         "name_asked": final["name_asked"],
         "curve": [each["nats"] for each in asked],
         "name_curve": [each["name"] for each in asked],
-        **(_carried(trained.model, read, test) if config["story"] else {}),
+        **(_carried(trained.model, read, test) | by_story(trained.model, read, test) if config["story"] else {}),
     }
 
 
@@ -143,6 +144,7 @@ METRICS = {
     "name_asked": Metric("questions", "how many there were", ("lag_bin",)),
     "curve": Metric("nats per word", "what a word of the validation text cost on the way", ("point",)),
     "name_curve": Metric("", "the share of names, asked in the validation text on the way", ("point", "lag_bin")),
+    **BY_STORY,
     "story": Metric("", "the words of one story of the test", ("word",)),
     "hero": Metric("", "whose story it is"),
     "chance": Metric("", "the probability that each word of it is the hero's name", ("word",)),
@@ -224,7 +226,7 @@ COMPARISON = Comparison("memory-tuning", RATES, _variants, BUDGETS, _base)
 
 
 def _contenders(profile: str) -> dict[str, Configuration]:
-    """Return the contenders, with the updates after which each is asked; the longest trained show a story, too."""
+    """Return the contenders, with the updates after which each is asked; the longest trained tell of every story."""
     contenders, longest = COMPARISON.contenders(profile), BUDGETS[profile][-1]
     for config in contenders.values():
         if "recipe" in config:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from unrolled import decoding
@@ -26,9 +27,9 @@ from unrolled.experiments.base import (
     parameters,
     training_seconds,
 )
-from unrolled.measure import evaluate
+from unrolled.measure import evaluate, token_nats
 from unrolled.models import NeuralModel
-from unrolled.text import WordVocabulary
+from unrolled.text import WordVocabulary, stories
 from unrolled.training import History
 
 SAMPLE_LENGTH = 400  # symbols
@@ -97,4 +98,19 @@ SCORES = {
     "sample": SAMPLE,
     "parameters": PARAMETERS,
     "bytes": BYTES,
+}
+
+
+def by_story(model: NeuralModel, read: Encoded, test: stories.StoryCorpus) -> dict:
+    """Return what a model of characters or of words pays for each story of the test: `BY_STORY`."""
+    split = stories.words if isinstance(read.vocabulary, WordVocabulary) else list
+    symbols = np.array([len(split(f"{story.text}\n")) for story in test.stories])
+    nats = token_nats(model, read.test, start=read.vocabulary["\n"])
+    costs = np.add.reduceat(nats, symbols.cumsum() - symbols)
+    return {"by_story": costs.round(3).tolist(), "story_symbols": symbols.tolist()}
+
+
+BY_STORY = {
+    "by_story": Metric("nats", "what each story of the test costs, its line break included", ("story",)),
+    "story_symbols": Metric("symbols", "how many each of them has", ("story",)),
 }

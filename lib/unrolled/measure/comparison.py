@@ -1,0 +1,127 @@
+"""Which of two models is better: would the difference come out the same from other seeds, and on other stories?
+
+The protocol of the book asks both of every comparison: Student's t over the seeds, and a bootstrap over the stories.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from mpmath import betainc, findroot
+from numpy.typing import ArrayLike
+
+
+class Difference(NamedTuple):
+    """The difference of two means, with a confidence interval.
+
+    Attributes:
+        mean: the first minus the second.
+        low: the lower limit.
+        high: the upper limit.
+
+    Example:
+        >>> Difference(-0.2, -0.3, -0.1).clear
+        True
+    """
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval excludes zero."""
+        return self.low > 0 or self.high < 0
+
+
+def t_quantile(confidence: float, freedom: int) -> float:
+    """Return the limit that Student's t stays within, in absolute value, with a probability.
+
+    Args:
+        confidence: the probability, between 0 and 1.
+        freedom: the degrees of freedom, 1 or more.
+
+    Example:
+        >>> round(t_quantile(0.95, 4), 3)
+        2.776
+    """
+
+    def beyond(x: float) -> float:  # the two tails together, less what they should be; x = ν / (ν + t²)
+        return betainc(freedom / 2, 0.5, 0, x, regularized=True) - (1 - confidence)
+
+    x = float(findroot(beyond, (0, 1), solver="bisect"))
+    return math.sqrt(freedom / x - freedom)
+
+
+def over_seeds(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Difference:
+    """Compare two models that were each trained from several seeds: Student's t of the paired differences.
+
+    Args:
+        first: what each seed of the first came to, (seeds,).
+        second: the same of the second, seed by seed.
+        confidence: of the interval.
+
+    Returns:
+        The difference, first minus second.
+
+    Raises:
+        ValueError: the shapes differ, or there are fewer than two seeds.
+
+    Example:
+        >>> over_seeds([0.50, 0.52, 0.51], [0.60, 0.63, 0.60]).clear
+        True
+    """
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if first.shape != second.shape or first.ndim != 1 or len(first) < 2:
+        raise ValueError(f"shapes are {first.shape} and {second.shape}; both should be (seeds,), with 2 seeds or more")
+    differences = first - second
+    mean, error = differences.mean(), differences.std(ddof=1) / math.sqrt(len(differences))
+    reach = t_quantile(confidence, len(differences) - 1) * error
+    return Difference(float(mean), float(mean - reach), float(mean + reach))
+
+
+def over_stories(
+    first: ArrayLike,
+    second: ArrayLike,
+    lengths: ArrayLike,
+    *,
+    seed: int = 0,
+    draws: int = 2000,
+    confidence: float = 0.95,
+) -> Difference:
+    """Compare two models on the same stories: the bootstrap (Efron & Tibshirani 1993).
+
+    The stories are drawn again and again with replacement, the same for both, so that a story that is hard for both
+    does not count as noise. The limits are percentiles of the differences.
+
+    Args:
+        first: what each story cost the first model, nats, (stories,) or (seeds, stories); seeds are averaged.
+        second: the same of the second model.
+        lengths: the symbols of each story, (stories,).
+        seed: of the draws.
+        draws: how many there are.
+        confidence: of the interval.
+
+    Returns:
+        The difference in nats per symbol, first minus second.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> over_stories([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], lengths=[10, 10, 10]).clear
+        True
+    """
+    lengths = np.asarray(lengths, dtype=float)
+    rows = [np.atleast_2d(np.asarray(costs, dtype=float)) for costs in (first, second)]
+    for name, row in zip(("first", "second"), rows, strict=True):
+        if row.ndim != 2 or row.shape[1:] != lengths.shape:
+            raise ValueError(f"{name} has shape {row.shape}, and lengths {lengths.shape}; the last axis is the stories")
+    differences = rows[0].mean(axis=0) - rows[1].mean(axis=0)
+    drawn = np.random.default_rng(seed).integers(len(lengths), size=(draws, len(lengths)))
+    means = differences[drawn].sum(axis=1) / lengths[drawn].sum(axis=1)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return Difference(float(differences.sum() / lengths.sum()), float(low), float(high))
