@@ -19,7 +19,7 @@ pytestmark = pytest.mark.book
 CHAPTERS = {path.stem: path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 # Drawn from a live training, or from what rounding decides: on another processor they look a little different.
 LIVE = {
-    *("fading-memory", "rnn-curves", "rnn-perplexity", "cost-by-position", "state-heatmap", "truncation-cosine"),
+    *("fading-memory", "rnn-perplexity", "cost-by-position", "state-heatmap", "truncation-cosine"),
     *("cliff-descent", "clipped-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
