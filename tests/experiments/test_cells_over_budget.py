@@ -55,3 +55,16 @@ def test_each_cell_is_scored_and_questioned_in_the_test(name, tmp_path, monkeypa
     find("cells-over-budget").check(records.Contender(name, config, [measured], cells_over_budget.axes(config)))
     assert "by_story" not in cells_over_budget.measure(config, 0, tmp_path)
     assert asked[:1] == [base.unseen_stories()[1]] and measured["updates"] == [1, 2]
+
+
+def test_other_sizes_have_the_settings_of_as_many_updates(monkeypatch):
+    rates = {500: 1e-2, 2000: 8e-3, 8000: 4e-3}
+    monkeypatch.setattr(tuning.Comparison, "chosen", lambda self, name, updates, _: {"learning_rate": rates[updates]})
+    contenders = find("cells-by-size").contenders["quick"]
+    assert len(contenders) == 9
+    for label, config in contenders.items():
+        name, size, updates = label.split()
+        assert weights(config) == pytest.approx(int(size), rel=0.02), label
+        assert config["recipe"]["updates"] == int(updates)
+        assert config["recipe"]["learning_rate"] == rates[int(updates)]
+        assert config["model"]["options"]["core"] == name

@@ -1,8 +1,8 @@
 """Which cell models stories best, after how much training and with how many weights (chapter 8)?
 
 Each cell has about as many weights as the others, and settings from a search of its own for each number of updates. No
-character is read twice, so a longer training is one on more text. At other sizes the settings are those that were found
-for the longest training.
+character is read twice, so a longer training is one on more text. Smaller and larger cells have the settings that were
+found for as many updates.
 """
 
 from __future__ import annotations
@@ -132,6 +132,17 @@ def contenders(profile: str) -> dict[str, Configuration]:
     }
 
 
+def _by_size(profile: str) -> dict[str, Configuration]:
+    """Return the contenders of `cells-by-size`: both sizes at the middle budget, the smaller also at the longest."""
+    _, shorter, longest = BUDGETS[profile]
+    places = [(20_000, shorter), (320_000, shorter), (20_000, longest)]
+    return {
+        f"{name} {size} {updates}": COMPARISON.contender(name, updates, profile, hidden_size=UNITS[size][name])
+        for size, updates in places
+        for name in UNITS[size]
+    }
+
+
 EXPERIMENTS = (
     Experiment(
         COMPARISON.search,
@@ -149,5 +160,13 @@ EXPERIMENTS = (
         measure,
         axes,
         seeds=5,
+    ),
+    Experiment(
+        "cells-by-size",
+        "Stories: RNN, LSTM and GRU with a quarter and with four times the weights, after two numbers of updates",
+        METRICS,
+        Tuned(_by_size),
+        measure,
+        axes,
     ),
 )
