@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from unrolled.experiments import records
-from unrolled.experiments.base import Configuration, Metric, encoded, fit, kept
+from unrolled.experiments.base import Configuration, Metric, encoded, fit, kept, recipe_of
 from unrolled.measure import evaluate
 from unrolled.training import TrainingDiverged
 
@@ -77,7 +77,9 @@ def search(config: Configuration, seed: int, folder: Path) -> dict:
     text = encoded(config)
 
     def nats_after(trial: int, updates: int) -> float:
-        tried = with_setting(config, settings[trial]) | {"validations": 0}
+        tried = with_setting(config, settings[trial])
+        if not recipe_of(tried).needs_validation:
+            tried["validations"] = 0
         try:
             model = fit(tried, seed, folder, text=text, until=updates, name=f"trial-{trial}").model
         except TrainingDiverged:
