@@ -18,7 +18,7 @@ import torch
 import unrolled
 from unrolled import decoding, experiments, settings
 from unrolled.__main__ import main, parser
-from unrolled.experiments import Experiment, Metric, base, running
+from unrolled.experiments import Experiment, Metric, base, reading, running
 from unrolled.measure import evaluate
 from unrolled.models import LanguageModel, ScheduledSampling, files
 from unrolled.text import Vocabulary, WordVocabulary
@@ -34,7 +34,7 @@ MODELS = {
 def contenders(updates: int) -> dict:
     recipe = base.recipe(updates=updates, **RECIPE)
     return {
-        label: {"text": base.text("stories", 20_000), "model": model, "recipe": recipe}
+        label: {"text": reading.text("stories", 20_000), "model": model, "recipe": recipe}
         for label, model in MODELS.items()
     }
 

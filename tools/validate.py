@@ -5,7 +5,8 @@ import sys
 from execute import TIMEOUT, chapters
 from side_by_side import side_by_side
 
-PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--color=no", "-rN"]  # each failure once, also in CI
+# -rN: each failure once, also where CI is set and pytest would repeat the whole message in its summary
+PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--color=no", "-rN"]
 NBVAL = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={TIMEOUT}"]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from unrolled import experiments
-from unrolled.experiments import Experiment, Metric, base, records
+from unrolled.experiments import Experiment, Metric, reading, records
 
 METRICS = {
     "heads": Metric("throws", "how often it fell, and a half"),
@@ -17,11 +17,11 @@ def hold_out(monkeypatch):
     """Return a function that sets how many characters of stories the validation and the test have, for one test."""
 
     def set_characters(characters: int) -> None:
-        monkeypatch.setattr(base, "HELD_OUT", characters)
-        base._texts.cache_clear()
+        monkeypatch.setattr(reading, "HELD_OUT", characters)
+        reading._texts.cache_clear()
 
     yield set_characters
-    base._texts.cache_clear()
+    reading._texts.cache_clear()
 
 
 @pytest.fixture

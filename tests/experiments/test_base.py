@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from small_experiments import small
-from unrolled.experiments import base, find
+from unrolled.experiments import base, find, reading
 from unrolled.text import Vocabulary, stories
 from unrolled.text.corpora import Corpus
 from unrolled.training import History, Recipe
@@ -26,7 +26,7 @@ def test_a_configuration_becomes_a_training(config, tmp_path, monkeypatch):
     config["recipe"] = config["recipe"] | {"updates": 20, "carry": False}
     fitted = base.fit(config, 0, tmp_path)
     assert asked["recipe"] == Recipe(updates=20, batch=4, seq_len=16, learning_rate=1e-2, carry=False)
-    training, held_out = base.texts(config)
+    training, held_out = reading.texts(config)
     vocabulary = Vocabulary(training + held_out)
     assert "".join(vocabulary.decode(asked["tokens"])) == training
     assert "".join(vocabulary.decode(fitted.text.held_out)) == held_out
@@ -40,16 +40,16 @@ def test_a_configuration_becomes_a_training(config, tmp_path, monkeypatch):
 
 def test_three_parts_of_stories_are_three_draws(hold_out):
     hold_out(3000)
-    config = {"text": base.text("stories", 20_000, three_parts=True)}
-    training, validation, test = base.texts(config)
+    config = {"text": reading.text("stories", 20_000, three_parts=True)}
+    training, validation, test = reading.texts(config)
     assert [len(part) // 1000 for part in (training, validation, test)] == [20, 3, 3]
     written = [set(part.splitlines()) for part in (training, validation, test)]
     assert not (written[0] & written[1] or written[0] & written[2] or written[1] & written[2])
-    assert [part.text for part in base.unseen_stories()] == [validation, test]
-    assert base.texts(config, seed=1) != base.texts(config) == (training, validation, test)
-    read = base.encoded(config)
+    assert [part.text for part in reading.unseen_stories()] == [validation, test]
+    assert reading.texts(config, seed=1) != reading.texts(config) == (training, validation, test)
+    read = reading.encoded(config)
     assert "".join(read.vocabulary.decode(read.test)) == test
-    words = base.encoded({"text": base.text("stories", 20_000, words=True, three_parts=True)})
+    words = reading.encoded({"text": reading.text("stories", 20_000, words=True, three_parts=True)})
     assert words.vocabulary.decode(words.training) == stories.words(training)
 
 
@@ -59,10 +59,10 @@ def test_three_parts_of_stories_are_three_draws(hold_out):
 def test_a_real_text_of_two_parts_gives_up_its_last_tenth(published_test, parts, monkeypatch, hold_out):
     corpus = Corpus("fox", "a" * 90 + "b" * 10, "v", published_test, "public domain", ())
     hold_out(0)  # nothing of a real text
-    monkeypatch.setattr(base, "load_corpus", lambda name: corpus)
-    config = {"text": base.text("fox", three_parts=True)}
-    assert base.texts(config) == parts
-    assert base.texts({"text": base.text("fox")}) == (corpus.train, "v")
+    monkeypatch.setattr(reading, "load_corpus", lambda name: corpus)
+    config = {"text": reading.text("fox", three_parts=True)}
+    assert reading.texts(config) == parts
+    assert reading.texts({"text": reading.text("fox")}) == (corpus.train, "v")
 
 
 def test_a_training_that_stops_on_the_way_goes_on(config, tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unrolled.experiments import base, cells_over_budget, find, records, tuning
+from unrolled.experiments import base, cells_over_budget, find, reading, records, tuning
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def test_each_cell_is_scored_and_questioned_in_the_test(name, tmp_path, monkeypa
     assert total == pytest.approx(measured["nats"], rel=0.01) and sum(measured["story_symbols"]) >= 20_000
     find("cells-over-budget").check(records.Contender(name, config, [measured], cells_over_budget.axes(config)))
     assert "by_story" not in cells_over_budget.measure(config, 0, tmp_path)
-    assert asked[:1] == [base.unseen_stories()[1]] and measured["updates"] == [1, 2]
+    assert asked[:1] == [reading.unseen_stories()[1]] and measured["updates"] == [1, 2]
 
 
 def test_other_sizes_have_the_settings_of_as_many_updates(monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from small_experiments import small
-from unrolled.experiments import base, decoding_ways, find
+from unrolled.experiments import base, decoding_ways, find, reading
 from unrolled.experiments.judge import Judge, beginnings
 from unrolled.models import load_model
 
@@ -45,7 +45,7 @@ def test_every_way_is_measured(contenders, tmp_path, monkeypatch):
     steps = [{name: value for name, value in each.items() if name not in ("length", "seed")} for each in asked]
     assert steps == [way for label, way in WAYS.items() if label != "beam"]
     assert {each["seed"] for each in asked} == {2 * 3}  # each row of each seed draws numbers of its own
-    text = base.encoded(contenders["text"])
+    text = reading.encoded(contenders["text"])
     assert len(metrics["beam"]["sample"]) == 70 and metrics["text"]["sample"] in text.vocabulary.decode(text.held_out)
     for measured in metrics.values():
         assert len(measured["distinct"]) == len(measured["repetition"]) == 4

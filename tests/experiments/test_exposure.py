@@ -6,7 +6,7 @@ import torch
 
 from small_experiments import small, watch
 from unrolled import decoding
-from unrolled.experiments import base, exposure, find
+from unrolled.experiments import base, exposure, find, reading
 from unrolled.measure import evaluate
 from unrolled.models import load_model
 from unrolled.text import stories
@@ -46,7 +46,7 @@ def test_each_contender_is_judged(contenders, tmp_path, monkeypatch):
     assert set(heard) == {stories.corpus(20_000, seed=1).text}  # other stories than the models'
     (teacher,) = tmp_path.glob("shared-1-*/teacher.model")
     models["teacher"], _ = load_model(teacher)
-    text = base.encoded(contenders["text"])
+    text = reading.encoded(contenders["text"])
     for label, model in models.items():
         assert metrics[label]["nats"] == pytest.approx(evaluate(model, text.held_out).nats_per_symbol)
         assert len(metrics[label]["judged"]) == len(metrics[label]["strange"]) == 2
@@ -73,4 +73,4 @@ def test_training_further_begins_with_the_teachers_weights(contenders, tmp_path,
     (teacher,) = tmp_path.glob("shared-0-*/teacher.model")
     taught = load_model(teacher)[0].output.bias
     assert torch.equal(first["real"][0], taught) and not torch.equal(first["scheduled"][0], taught)
-    assert torch.equal(first["real"][1], base.encoded(contenders["real"]).training)
+    assert torch.equal(first["real"][1], reading.encoded(contenders["real"]).training)

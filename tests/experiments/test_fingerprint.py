@@ -7,7 +7,7 @@ import torch
 
 from unrolled import experiments
 from unrolled.cells import LSTMCell
-from unrolled.experiments import RecordError, base, completing, records, running
+from unrolled.experiments import RecordError, base, completing, reading, records, running
 from unrolled.experiments.fingerprint import differences, fingerprint, training_of
 from unrolled.training import Recipe, distributed, loop
 
@@ -17,7 +17,7 @@ RECORDED = [name for name in experiments.EXPERIMENTS if (records.FOLDER / f"{nam
 def config(kind: str = "LanguageModel", words: bool = False, **options) -> dict:
     """Return a configuration with a small model of a kind, and a recipe."""
     return {
-        "text": base.text("wikitext-2", words=True) if words else base.text("stories", 20_000),
+        "text": reading.text("wikitext-2", words=True) if words else reading.text("stories", 20_000),
         "model": base.model(kind, **options),
         "recipe": base.recipe(updates=1000, seq_len=64, symbols_per_update=2048, learning_rate=1e-2),
     }

@@ -5,7 +5,7 @@ import torch
 
 from unrolled import experiments
 from unrolled.cells import trace
-from unrolled.experiments import base, gated_stories
+from unrolled.experiments import base, gated_stories, reading
 from unrolled.measure import gradients, recall_by_lag
 from unrolled.models import LanguageModel
 from unrolled.text import stories
@@ -18,7 +18,7 @@ def small(config: dict) -> dict:
     """Return a configuration of the book's with four units, on little text."""
     options = config["model"]["options"] | {"hidden_size": 4}
     return config | {
-        "text": base.text("stories", 20_000),
+        "text": reading.text("stories", 20_000),
         "model": config["model"] | {"options": options},
         "recipe": config["recipe"] | {"updates": 3, "batch": 4, "seq_len": 16},
         "sequences": 3,

@@ -7,9 +7,9 @@ import torch
 
 from unrolled import experiments
 from unrolled.cells import initialise
-from unrolled.experiments import base, gradients
+from unrolled.experiments import base, gradients, reading
 
-TEXT = base.text("stories", 3000)
+TEXT = reading.text("stories", 3000)
 
 
 def vanilla(nonlinearity: str, initialisation: str | None) -> dict:

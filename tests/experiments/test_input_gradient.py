@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from unrolled.experiments import base, cells_over_budget, find, input_gradient, records
+from unrolled.experiments import cells_over_budget, find, input_gradient, reading, records
 from unrolled.experiments.gradients import windows_of
 from unrolled.models import LanguageModel
 
@@ -61,7 +61,7 @@ def test_each_cell_is_looked_at_before_on_the_way_and_after(name, tmp_path, hold
 
 def test_a_signal_is_what_both_halves_agree_on(network, monkeypatch):
     """The norm of a mean of random vectors is never zero; the product of two such means is, on average."""
-    read = base.Encoded(None, drawn(1, 400)[0], drawn(1, 400, seed=1)[0])
+    read = reading.Encoded(None, drawn(1, 400)[0], drawn(1, 400, seed=1)[0])
     config = {"recipe": {"batch": 4, "seq_len": 8}, "sequences": 20, "steps": STEPS, "minibatches": 3}
     agreed, halves = torch.randn(STEPS, 5, 3), []
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from unrolled.experiments.base import Encoded
 from unrolled.experiments.judge import Judge, beginnings
+from unrolled.experiments.reading import Encoded
 from unrolled.measure import token_nats
 from unrolled.text import Vocabulary
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from small_experiments import small, watch
-from unrolled.experiments import base, find, learning_rates
+from unrolled.experiments import find, learning_rates, reading
 from unrolled.experiments.model_kinds import MODELS
 from unrolled.measure import evaluate
 from unrolled.models import load_model
@@ -16,7 +16,7 @@ def test_a_cell_is_trained_at_every_rate(tmp_path, monkeypatch):
     config = small(find("learning-rates").contenders["quick"]["lstm"], rates=[1e-3, 0.5])
     metrics = learning_rates.measure(config, 0, tmp_path)
     assert {name: recipe.learning_rate for name, recipe in watched.recipes.items()} == {"0.001": 1e-3, "0.5": 0.5}
-    text = base.encoded(config)
+    text = reading.encoded(config)
     for place, rate in enumerate(("0.001", "0.5")):
         model, _ = load_model(tmp_path / f"{rate}.model")
         assert metrics["nats"][place] == pytest.approx(evaluate(model, text.held_out).nats_per_symbol)
@@ -35,7 +35,7 @@ def test_the_cells_are_those_of_the_large_comparison():
 def test_a_stream_that_pays_more_than_twice_the_median_is_lost(monkeypatch):
     paid = np.repeat([1.0, 1.0, 3.0, 1.2], [5, 5, 5, 3])  # a text of 19 symbols in 4 streams
     monkeypatch.setattr(learning_rates, "token_nats", lambda model, tokens, streams: paid)
-    text = base.Encoded(None, None, torch.zeros(19))
+    text = reading.Encoded(None, None, torch.zeros(19))
     assert learning_rates.lost(None, text, 4) == 1
     paid[15:] = 4.0  # of the streams at 1, 1, 3 and 4 the median is 2
     assert learning_rates.lost(None, text, 4) == 0

@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from unrolled.experiments import base, find, memory, records, tuning
+from unrolled.experiments import base, find, memory, reading, records, tuning
 from unrolled.text import stories
 
 SMALL = {"hidden_size": 8, "embedding_size": 8, "context": 16, "num_heads": 2, "num_layers": 1}
@@ -80,7 +80,7 @@ def test_each_model_is_asked_on_the_way_and_in_the_test_at_the_end(core, hold_ou
     measured = memory.measure(config, 0, tmp_path)
     contender = records.Contender(core, config, [measured], memory.axes(config))
     find("memory-by-lag").check(contender)
-    (validation, test), read = base.unseen_stories(), base.encoded(config)
+    (validation, test), read = reading.unseen_stories(), reading.encoded(config)
     assert [corpus for corpus, _ in asked] == [validation, validation, test]
     assert torch.equal(asked[0][1], read.held_out) and torch.equal(asked[2][1], read.test)
     assert contender["name_curve"].shape == (1, 2, 6) and contender["name"].shape == (1, 6)
@@ -99,7 +99,7 @@ def test_a_unit_that_holds_the_name_tells_all_of_it(monkeypatch):
     """A network whose unit 0 is the number of the last name, and whose unit 1 is the number of the last word."""
     corpus = stories.corpus(60_000, seed=3)
     values = stories.grammar().values["name"]
-    read = base.encoded({"text": base.text("stories", 400_000, words=True)})
+    read = reading.encoded({"text": reading.text("stories", 400_000, words=True)})
 
     def trace(network, tokens):
         words, last, states = read.vocabulary.decode(tokens.tolist()), 0, []

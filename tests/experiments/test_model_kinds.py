@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from small_experiments import small
-from unrolled.experiments import base, find, model_kinds
+from unrolled.experiments import base, find, model_kinds, reading
 from unrolled.experiments.gradients import windows_of
 from unrolled.measure import breakdown, evaluate, token_nats
 from unrolled.models import load_model
@@ -27,7 +27,7 @@ def test_the_text_is_the_held_out_stories_themselves(tmp_path):
 
 def test_ngrams_of_each_order_are_scored(tmp_path):
     metrics = {label: model_kinds.measure(small(CONTENDERS[label]), 0, tmp_path) for label in ("1-gram", "3-gram")}
-    text = base.encoded(small(CONTENDERS["3-gram"]))
+    text = reading.encoded(small(CONTENDERS["3-gram"]))
     counted = ModifiedKneserNey(Counts(text.training, len(text.vocabulary), 12), 3)
     assert metrics["3-gram"]["nats"] == pytest.approx(evaluate(counted, text.held_out).nats_per_symbol)
     assert metrics["1-gram"]["bytes"] < metrics["3-gram"]["bytes"] == counted.nbytes
@@ -41,7 +41,7 @@ def test_each_network_is_asked_in_every_respect(label, tmp_path):
     if label != "window":
         config |= {"sequences": 3, "steps": 6}
     metrics = model_kinds.measure(config, 0, tmp_path)
-    text, (network, vocabulary) = base.encoded(config), load_model(tmp_path / "model.model")
+    text, (network, vocabulary) = reading.encoded(config), load_model(tmp_path / "model.model")
     nats = token_nats(network, text.held_out, start=vocabulary["\n"])
     assert sum(metrics["by_class"]) == pytest.approx(nats.sum())
     assert metrics["by_story"] == pytest.approx(breakdown.by_story(nats, HELD_OUT), abs=0.01)

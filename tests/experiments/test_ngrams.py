@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unrolled import experiments
-from unrolled.experiments import base, ngrams
+from unrolled.experiments import ngrams, reading
 from unrolled.text import stories
 
 ORDERS = {"orders": [1, 2, 3, 4]}
@@ -24,9 +24,9 @@ def corpus(monkeypatch):
 
 
 def test_a_text_is_scored_and_nothing_goes_below_the_floor(tmp_path):
-    config = small("ngram-characters", "stories") | {"text": base.text("stories", 60_000)}
+    config = small("ngram-characters", "stories") | {"text": reading.text("stories", 60_000)}
     metrics = ngrams.measure_characters(config, 0, tmp_path)
-    training, held_out = base.texts(config)
+    training, held_out = reading.texts(config)
     floor = stories.grammar().entropy_per_character()
     assert all(len(metrics[name]) == 4 and min(metrics[name]) > floor for name in ngrams.SMOOTHINGS)
     assert all(floor < np.log(2) * metrics[name] < metrics["add_k"][0] for name in ("bz2", "lzma"))
@@ -55,7 +55,7 @@ def test_the_setting_of_dive_into_deep_learning_is_letters_only(corpus, tmp_path
 
 
 def test_learning_curves_fall_and_tables_grow(tmp_path):
-    size = {"text": base.text("stories", 60_000), "sizes": [1000, 5000, 50_000], "orders": [2, 5], "scored": 3000}
+    size = {"text": reading.text("stories", 60_000), "sizes": [1000, 5000, 50_000], "orders": [2, 5], "scored": 3000}
     config = small("ngram-learning-curves", "stories") | size
     metrics = ngrams.measure_growth(config, 0, tmp_path)
     assert np.shape(metrics["nats"]) == np.shape(metrics["bytes"]) == (2, 3)

@@ -9,12 +9,12 @@ import torch
 
 from unrolled import experiments
 from unrolled.__main__ import main
-from unrolled.experiments import Experiment, Metric, base, provenance
+from unrolled.experiments import Experiment, Metric, base, provenance, reading
 from unrolled.experiments.provenance import Provenance
 
 HEADS = {"heads": Metric("throws", "how often it fell")}
 LITTLE = {
-    "text": base.text("stories", 20_000),
+    "text": reading.text("stories", 20_000),
     "model": base.model("LanguageModel", hidden_size=8),
     "recipe": base.recipe(updates=20, batch=4, seq_len=16, learning_rate=1e-2),
 }

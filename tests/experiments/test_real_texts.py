@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from small_experiments import small, watch
-from unrolled.experiments import base, find, real_texts, scoring
+from unrolled.experiments import find, reading, real_texts, scoring
 from unrolled.measure import evaluate
 from unrolled.models import load_model
 from unrolled.text import WordVocabulary, split_words
@@ -45,14 +45,14 @@ def wikitext(monkeypatch):
     class Corpus:
         train, validation, test = text(0), text(1), text(2)
 
-    for module in (base, real_texts):
+    for module in (reading, real_texts):
         monkeypatch.setattr(module, "load_corpus", lambda name: Corpus)
     return Corpus
 
 
 def test_words_are_trained_scored_and_saved(wikitext, tmp_path, monkeypatch):
     watched = watch(monkeypatch)
-    config = small(contender("wikitext-2-words", "200")) | {"text": base.text("wikitext-2", words=5)}
+    config = small(contender("wikitext-2-words", "200")) | {"text": reading.text("wikitext-2", words=5)}
     metrics = real_texts.measure_words(config, 0, tmp_path)
     assert set(metrics) == set(real_texts.WORD_SCORES)
     model, vocabulary = load_model(tmp_path / "model.model")
@@ -67,5 +67,5 @@ def test_words_are_trained_scored_and_saved(wikitext, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("words, symbols", [(True, 8), (5, 5)])  # seven words and the unknown
 def test_the_most_frequent_words_are_known(wikitext, words, symbols):
-    text = base.encoded({"text": base.text("wikitext-2", words=words)})
+    text = reading.encoded({"text": reading.text("wikitext-2", words=words)})
     assert len(text.training) == len(split_words(wikitext.train)) and len(text.vocabulary) == symbols

@@ -12,7 +12,7 @@ import pytest
 import adopt
 from unrolled import experiments
 from unrolled.__main__ import main
-from unrolled.experiments import RecordError, base, records
+from unrolled.experiments import RecordError, reading, records
 from unrolled.text import corpora
 
 RECORDED = sorted(path.stem for path in records.FOLDER.glob("*.json"))
@@ -292,7 +292,7 @@ def test_what_was_read_is_what_is_read_now():
             read[text["corpus"], text["characters"]].append((name, label, config, part))
     for (corpus, _), parts in read.items():
         if corpus in (None, "stories") or corpora.state(corpus) in ("mirrored", "cached"):
-            expected = base.data_hash(parts[0][2])
+            expected = reading.data_hash(parts[0][2])
             others = [f"{name}: {label}" for name, label, _, part in parts if part.data_hash != expected]
             assert not others, f"measured on another text than {corpus} is now: {', '.join(others)}"
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from small_experiments import small
-from unrolled.experiments import base, find, records, regularisers, tuning
+from unrolled.experiments import base, find, reading, records, regularisers, tuning
 
 SEARCHES = find("regularisers-tuning").contenders["quick"]
 
@@ -17,7 +17,7 @@ def no_record(monkeypatch, tmp_path):
 
 def little(label: str, **steps) -> dict:
     config = small(SEARCHES[label])
-    config["text"] = base.text("stories", 20_000, words=True, three_parts=True)
+    config["text"] = reading.text("stories", 20_000, words=True, three_parts=True)
     config["recipe"] |= {"updates": 6, "learning_rate": 4e-3} | steps
     return config | {"validations": 3}
 
@@ -51,7 +51,7 @@ def test_all_have_as_many_trials_and_descent_larger_rates():
 
 def test_the_text_is_read_dozens_of_times():
     recipe = SEARCHES["plain"]["recipe"]
-    words = len(base.encoded(SEARCHES["plain"]).training)
+    words = len(reading.encoded(SEARCHES["plain"]).training)
     assert 30 < recipe["updates"] * recipe["batch"] * recipe["seq_len"] / words < 50
 
 

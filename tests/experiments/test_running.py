@@ -10,7 +10,7 @@ import pytest
 
 from unrolled import experiments
 from unrolled.__main__ import main
-from unrolled.experiments import Experiment, Metric, base, completing, provenance, records, running
+from unrolled.experiments import Experiment, Metric, base, completing, provenance, reading, records, running
 from unrolled.experiments.fingerprint import fingerprint
 from unrolled.models import LanguageModel
 
@@ -47,10 +47,10 @@ def test_another_configuration_or_text_is_measured_in_another_place(coin, monkey
 
     config = experiments.EXPERIMENTS["coin"].contenders["quick"]["fair"]
     assert parts() == parts() == 1
-    config["text"] = base.text("stories", 20_000)
+    config["text"] = reading.text("stories", 20_000)
     assert parts() == 2
     for text in ("heads", "tails", "heads"):
-        monkeypatch.setattr(base, "texts", lambda config, text=text: (text, ""))
+        monkeypatch.setattr(reading, "texts", lambda config, text=text: (text, ""))
         record = experiments.run("coin", seeds=[0], folder=tmp_path, contenders=["fair"])
         assert record.parts["fair", 0].data_hash == records.digest(text)
     assert parts() == 4
@@ -118,7 +118,7 @@ def test_timings_are_measured_in_one_go(monkeypatch, tmp_path):
 
 
 CONFIG = {
-    "text": base.text("stories", 20_000),
+    "text": reading.text("stories", 20_000),
     "model": base.model("LanguageModel", hidden_size=8),
     "recipe": base.recipe(updates=20, symbols_per_update=64, seq_len=16, learning_rate=1e-2),
 }
@@ -196,7 +196,7 @@ import sys
 from pathlib import Path
 import torch
 from unrolled import experiments
-from unrolled.experiments import base
+from unrolled.experiments import base, reading
 from unrolled.training import distributed
 
 def measure(config, seed, folder):

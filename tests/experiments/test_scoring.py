@@ -7,7 +7,7 @@ import torch
 
 from small_experiments import small, watch
 from unrolled import decoding
-from unrolled.experiments import EXPERIMENTS, base, find, scoring
+from unrolled.experiments import EXPERIMENTS, base, find, reading, scoring
 from unrolled.measure import evaluate
 from unrolled.models import load_model
 
@@ -46,7 +46,7 @@ def test_a_model_is_trained_scored_and_saved_and_writes(label, tmp_path, monkeyp
     config = small(find("tiny-shakespeare").contenders["quick"][label])
     metrics = scoring.measure(config, 1, tmp_path)
     assert set(metrics) == set(scoring.SCORES)
-    text, (model, vocabulary) = base.encoded(config), load_model(tmp_path / "model.model")
+    text, (model, vocabulary) = reading.encoded(config), load_model(tmp_path / "model.model")
     assert vocabulary.symbols == text.vocabulary.symbols and metrics["symbols"] == len(vocabulary)
     assert metrics["nats"] == pytest.approx(evaluate(model, text.held_out).nats_per_symbol)
     assert metrics["updates"] == [1, 2, 3] and len(metrics["curve"]) == 3

@@ -8,7 +8,7 @@ import torch
 
 from small_experiments import small, watch
 from unrolled import experiments
-from unrolled.experiments import Experiment, base, cells_over_budget, find, memory, records, tuning
+from unrolled.experiments import Experiment, base, cells_over_budget, find, memory, reading, records, tuning
 from unrolled.training import TrainingDiverged
 
 RATES = [1e-3, 1e-2, 1e-1]
@@ -19,7 +19,7 @@ def config(hold_out):
     """A search of three rates with a little model; after half of the updates two go on."""
     hold_out(3000)
     made = small(find("rnn-windows").contenders["quick"]["carried 16"])
-    made["text"] = base.text("stories", 20_000, three_parts=True)
+    made["text"] = reading.text("stories", 20_000, three_parts=True)
     made["recipe"] = made["recipe"] | {"updates": 8}
     return made | {"settings": tuning.grid(RATES, [{}]), "keep": [[0.5, 2]]}
 
@@ -75,7 +75,7 @@ def test_trials_are_scored_on_the_validation_text_alone(config, tmp_path, monkey
     monkeypatch.setattr(tuning, "evaluate", lambda model, tokens: scored.append(tokens) or evaluate(model, tokens))
     watched = watch(monkeypatch)
     tuning.search(config, 0, tmp_path)
-    read = base.encoded(config)
+    read = reading.encoded(config)
     assert len(scored) == 5 and all(torch.equal(tokens, read.held_out) for tokens in scored)
     assert watched.keywords["validate_every"] == 0 and not torch.equal(read.held_out, read.test)
 

@@ -4,7 +4,7 @@ import pytest
 from torch import nn
 
 from small_experiments import small
-from unrolled.experiments import base, find, window_networks
+from unrolled.experiments import base, find, reading, window_networks
 from unrolled.measure import evaluate
 from unrolled.models import FixedWindowLM
 
@@ -37,7 +37,7 @@ def test_windows_of_several_sizes_are_trained(tmp_path):
     assert list(configs) == ["2", "4", "8", "16", "32"]
     for label in ("2", "4"):
         metrics = window_networks.measure_size(configs[label], 0, tmp_path / label)
-        vocab_size = len(base.encoded(configs[label]).vocabulary)
+        vocab_size = len(reading.encoded(configs[label]).vocabulary)
         network = FixedWindowLM(vocab_size, **configs[label]["model"]["options"] | {"window": int(label)})
         assert metrics["parameters"] == sum(weight.numel() for weight in network.parameters())
         nats.add(metrics["nats"])

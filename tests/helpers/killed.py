@@ -12,12 +12,12 @@ import torch
 
 from unrolled import experiments
 from unrolled.__main__ import main
-from unrolled.experiments import Experiment, base
+from unrolled.experiments import Experiment, base, reading
 from unrolled.training import progress
 
 UPDATES = 200
 CONFIG = {
-    "text": base.text("stories", 50_000),
+    "text": reading.text("stories", 50_000),
     "model": base.model("LanguageModel", hidden_size=64, core="torch-lstm", num_layers=2, dropout=0.2),
     "recipe": base.recipe(updates=UPDATES, symbols_per_update=512, seq_len=32, learning_rate=5e-3),
 }

@@ -1,6 +1,6 @@
 """Experiments on a little text with small models, and a look at what is trained."""
 
-from unrolled.experiments import base
+from unrolled.experiments import base, reading
 from unrolled.training import History, Recipe
 
 SIZES = {"hidden_size": 4, "embedding_size": 4, "context": 16, "num_heads": 2}
@@ -14,7 +14,7 @@ def small(config: dict, **changes) -> dict:
     """
     config = {key: small(part) if isinstance(part, dict) and "model" in part else part for key, part in config.items()}
     if "text" in config:
-        config["text"] = base.text("stories", 20_000)
+        config["text"] = reading.text("stories", 20_000)
     if "recipe" in config:
         config["recipe"] = config["recipe"] | STEPS
     if "model" in config:

@@ -6,7 +6,8 @@ bare model may not help the good one.
 
 from __future__ import annotations
 
-from unrolled.experiments.base import Configuration, Experiment, model, recipe, text
+from unrolled.experiments.base import Configuration, Experiment, model, recipe
+from unrolled.experiments.reading import text
 from unrolled.experiments.scoring import SCORES, measure
 
 RUNGS = {  # what each changes, and where

@@ -22,10 +22,9 @@ from unrolled.experiments.base import (
     model,
     parameters,
     recipe,
-    text,
     training_seconds,
-    unseen_stories,
 )
+from unrolled.experiments.reading import text, unseen_stories
 from unrolled.experiments.scoring import BY_STORY, by_story
 from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, check_chosen, tune
 from unrolled.measure import evaluate, recall_by_lag

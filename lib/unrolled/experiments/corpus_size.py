@@ -12,19 +12,8 @@ from pathlib import Path
 
 import torch
 
-from unrolled.experiments.base import (
-    NATS,
-    Configuration,
-    Encoded,
-    Experiment,
-    Metric,
-    encoded,
-    fit,
-    model,
-    recipe,
-    recipe_of,
-    text,
-)
+from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, recipe, recipe_of
+from unrolled.experiments.reading import Encoded, encoded, text
 from unrolled.experiments.scoring import BYTES, size_in_bytes
 from unrolled.measure import evaluate
 from unrolled.ngram import Counts, ModifiedKneserNey

@@ -12,19 +12,9 @@ import torch
 
 from unrolled import decoding
 from unrolled.decoding import beam_search, diversity
-from unrolled.experiments.base import (
-    NATS,
-    SAMPLE,
-    Configuration,
-    Experiment,
-    Metric,
-    fit,
-    model,
-    recipe,
-    shared_folder,
-    text,
-)
+from unrolled.experiments.base import NATS, SAMPLE, Configuration, Experiment, Metric, fit, model, recipe, shared_folder
 from unrolled.experiments.judge import Judge, beginnings
+from unrolled.experiments.reading import text
 from unrolled.measure import evaluate
 from unrolled.models import NeuralModel
 from unrolled.text import stories

@@ -14,20 +14,9 @@ import numpy as np
 import torch
 
 from unrolled import decoding
-from unrolled.experiments.base import (
-    NATS,
-    Configuration,
-    Encoded,
-    Experiment,
-    Metric,
-    encoded,
-    fit,
-    model,
-    recipe,
-    shared_folder,
-    text,
-)
+from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, recipe, shared_folder
 from unrolled.experiments.judge import Judge, beginnings
+from unrolled.experiments.reading import Encoded, encoded, text
 from unrolled.measure import evaluate
 from unrolled.models import NeuralModel, load_model
 from unrolled.text import stories

@@ -24,10 +24,9 @@ from unrolled.experiments.base import (
     model_of,
     parameters,
     recipe,
-    text,
-    texts,
 )
 from unrolled.experiments.gradients import WHEN, last_loss, windows_of
+from unrolled.experiments.reading import text, texts
 from unrolled.measure import evaluate, gradients, recall_by_lag
 from unrolled.models import LanguageModel
 from unrolled.text import Vocabulary, stories

@@ -11,18 +11,8 @@ from torch.nn.functional import cross_entropy
 
 from unrolled import cells, settings
 from unrolled.cells import initialise
-from unrolled.experiments.base import (
-    NATS,
-    Configuration,
-    Experiment,
-    Metric,
-    encoded,
-    model,
-    model_of,
-    recipe,
-    recipe_of,
-    text,
-)
+from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, model, model_of, recipe, recipe_of
+from unrolled.experiments.reading import encoded, text
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
 from unrolled.training import train

@@ -16,8 +16,9 @@ from torch.nn.functional import cross_entropy
 
 from unrolled import settings
 from unrolled.experiments import cells_over_budget
-from unrolled.experiments.base import NATS, Configuration, Encoded, Experiment, Metric, encoded, fit, kept
+from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, kept
 from unrolled.experiments.gradients import last_loss, windows_of
+from unrolled.experiments.reading import Encoded, encoded
 from unrolled.experiments.tuning import Tuned, check_chosen
 from unrolled.measure import evaluate
 from unrolled.models import LanguageModel

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from unrolled.experiments.base import Configuration, Encoded
+from unrolled.experiments.base import Configuration
 from unrolled.experiments.gradients import windows_of
+from unrolled.experiments.reading import Encoded
 from unrolled.ngram import Counts, ModifiedKneserNey
 from unrolled.text import Vocabulary, stories
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unrolled.experiments.base import NATS, Configuration, Encoded, Experiment, Metric, encoded, fit, recipe, text
+from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, recipe
 from unrolled.experiments.model_kinds import MODELS
+from unrolled.experiments.reading import Encoded, encoded, text
 from unrolled.experiments.scoring import TRAINING_NATS, training_nats
 from unrolled.measure import evaluate, token_nats
 from unrolled.measure.evaluation import Model

@@ -19,19 +19,16 @@ from unrolled.experiments.base import (
     NATS,
     PARAMETERS,
     Configuration,
-    Encoded,
     Experiment,
     Metric,
-    encoded,
     fit,
     kept,
     model,
     parameters,
     recipe,
-    text,
     training_seconds,
-    unseen_stories,
 )
+from unrolled.experiments.reading import Encoded, encoded, text, unseen_stories
 from unrolled.experiments.scoring import BY_STORY, by_story
 from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, check_chosen, tune
 from unrolled.measure import evaluate, first_choice_by_lag

@@ -14,20 +14,10 @@ import numpy as np
 import torch
 
 from unrolled import settings
-from unrolled.experiments.base import (
-    NATS,
-    Configuration,
-    Encoded,
-    Experiment,
-    Metric,
-    encoded,
-    fit,
-    model,
-    recipe,
-    text,
-)
+from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, recipe
 from unrolled.experiments.gated_stories import EDGES, RECALL, measure_recall, recall_axes
 from unrolled.experiments.gradients import last_loss, windows_of
+from unrolled.experiments.reading import Encoded, encoded, text
 from unrolled.experiments.scoring import SCORES, scores
 from unrolled.measure import breakdown, evaluate, gradients, token_nats
 from unrolled.measure.evaluation import Model
@@ -89,7 +79,7 @@ def measure_text(held_out: stories.StoryCorpus) -> dict:
 
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
     """Train the ``model`` of a configuration or count n-grams of its ``order``, and score; without both: the text."""
-    _, held_out = stories.corpus(config["text"]["characters"]).split(0.9)  # the stories that `base.texts` returns
+    _, held_out = stories.corpus(config["text"]["characters"]).split(0.9)  # the stories that `reading.texts` returns
     if "order" in config:
         text = encoded(config)
         counted = ModifiedKneserNey(Counts(text.training, len(text.vocabulary), config["order"]))

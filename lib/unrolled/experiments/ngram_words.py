@@ -9,8 +9,9 @@ from pathlib import Path
 import torch
 
 from unrolled import decoding
-from unrolled.experiments.base import SAMPLE, Configuration, Experiment, Metric, text, texts
+from unrolled.experiments.base import SAMPLE, Configuration, Experiment, Metric
 from unrolled.experiments.ngrams import OPTIONS, score_axes, score_metrics, scores, smoothed
+from unrolled.experiments.reading import text, texts
 from unrolled.measure import evaluate
 from unrolled.ngram import Counts, ModifiedKneserNey
 from unrolled.text import WordVocabulary, load_corpus, split_words, stories

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from unrolled import decoding
-from unrolled.experiments.base import NATS, SAMPLE, Configuration, Experiment, Metric, text, texts
+from unrolled.experiments.base import NATS, SAMPLE, Configuration, Experiment, Metric
+from unrolled.experiments.reading import text, texts
 from unrolled.measure import evaluate, token_nats
 from unrolled.ngram import AddK, Counts, KneserNey, ModifiedKneserNey, NGram
 from unrolled.text import Vocabulary, stories

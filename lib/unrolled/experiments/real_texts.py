@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unrolled.experiments.base import NATS, Configuration, Experiment, fit, model, recipe, text
+from unrolled.experiments.base import NATS, Configuration, Experiment, fit, model, recipe
+from unrolled.experiments.reading import text
 from unrolled.experiments.scoring import SCORES, TRAINING_NATS, measure, scores
 from unrolled.measure import evaluate
 from unrolled.text import load_corpus, split_words

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, recipe, text
+from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, recipe
+from unrolled.experiments.reading import text
 from unrolled.experiments.tuning import SEARCH, Tuned, check_chosen, choice, grid, tune, waiting, with_setting
 from unrolled.measure import evaluate
 

@@ -14,9 +14,10 @@ from filelock import FileLock, Timeout
 
 from unrolled import settings
 from unrolled.experiments import provenance, records
-from unrolled.experiments.base import Configuration, Experiment, data_hash, keep
+from unrolled.experiments.base import Configuration, Experiment, keep
 from unrolled.experiments.catalogue import EXPERIMENTS, find
 from unrolled.experiments.fingerprint import Fingerprint, fingerprint, training_of
+from unrolled.experiments.reading import data_hash
 from unrolled.experiments.records import Part, Record
 from unrolled.training import distributed
 from unrolled.whole_files import writing

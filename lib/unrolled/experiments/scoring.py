@@ -20,13 +20,13 @@ from unrolled.experiments.base import (
     SAMPLE,
     UPDATES,
     Configuration,
-    Encoded,
     Metric,
     Trained,
     fit,
     parameters,
     training_seconds,
 )
+from unrolled.experiments.reading import Encoded
 from unrolled.measure import evaluate, token_nats
 from unrolled.models import NeuralModel
 from unrolled.text import WordVocabulary, stories

@@ -11,9 +11,10 @@ from torch import nn
 
 from unrolled import cells, tasks
 from unrolled.experiments import cells_over_budget
-from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, model_of, recipe, text
+from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, model_of, recipe
 from unrolled.experiments.gated_stories import RATES
 from unrolled.experiments.memory_tasks import BUDGETS, ENDING, GATED, attempt, cell_of, ending
+from unrolled.experiments.reading import text
 from unrolled.experiments.tuning import Tuned, check_chosen
 from unrolled.measure import evaluate
 from unrolled.models import LanguageModel

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from unrolled.experiments.base import (
-    CURVE,
-    NATS,
-    UPDATES,
-    Configuration,
-    Experiment,
-    Metric,
-    fit,
-    model,
-    recipe,
-    text,
-)
+from unrolled.experiments.base import CURVE, NATS, UPDATES, Configuration, Experiment, Metric, fit, model, recipe
+from unrolled.experiments.reading import text
 from unrolled.measure import evaluate
 
 STATES = {"reset": False, "carried": True}  # at the end of a window

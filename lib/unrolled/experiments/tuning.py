@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from unrolled.experiments import records
-from unrolled.experiments.base import Configuration, Metric, encoded, fit, kept, recipe_of
+from unrolled.experiments.base import Configuration, Metric, fit, kept, recipe_of
+from unrolled.experiments.reading import encoded
 from unrolled.measure import evaluate
 from unrolled.training import TrainingDiverged
 

@@ -16,8 +16,8 @@ from unrolled.experiments.base import (
     model,
     parameters,
     recipe,
-    text,
 )
+from unrolled.experiments.reading import text
 from unrolled.measure import evaluate
 
 
