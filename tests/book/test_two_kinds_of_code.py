@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+import minutes
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -28,13 +29,6 @@ def code(notebook: dict) -> list[dict]:
 
 def has(cell: dict, tag: str) -> bool:
     return tag in cell["metadata"].get("tags", [])
-
-
-def shown_lines(notebook: dict) -> int:
-    """Return how many lines of code a page shows, empty ones not counted."""
-    return sum(
-        bool(line.strip()) for cell in code(notebook) if not has(cell, FOLDED) for line in text(cell).split("\n")
-    )
 
 
 def reads_or_draws(cell: dict) -> bool:
@@ -66,8 +60,8 @@ def preparations_are_folded(notebook):
 
 
 def little_code_is_shown(notebook):
-    if shown_lines(notebook) > 120:
-        yield f"{shown_lines(notebook)} lines of code are shown; at most 120: fold what carries no idea"
+    if minutes.shown_lines(notebook) > 120:
+        yield f"{minutes.shown_lines(notebook)} lines of code are shown; at most 120: fold what carries no idea"
 
 
 def folds_say_what_they_hold(notebook):

@@ -13,7 +13,7 @@ class FixedWindowLM(NeuralModel):
     """Predict the next symbol from the last few through ordinary layers (:eq:`eq-window`; Bengio et al. 2003).
 
         x = [E[w_{t−m+1}], …, E[w_t]]                the vectors of the last m symbols, end to end
-        h ← tanh(norm(W h + b))                      once for each hidden layer, beginning with h = x
+        h ← tanh(LayerNorm(W h + b))                 once for each hidden layer, beginning with h = x
         logits_t = W_hy h + b_y
 
     The state is the last m − 1 symbols, so that a text can be read in pieces. A symbol before the beginning has the

@@ -290,7 +290,7 @@ class KneserNey(NGram):
 
 
 class ModifiedKneserNey(KneserNey):
-    """Interpolated Kneser–Ney with three discounts an order (:eq:`eq-three-discounts`; Chen & Goodman 1999).
+    """Interpolated Kneser–Ney with three discounts an order (exercise 1.6; Chen & Goodman 1999).
 
         Y = n₁ / (n₁ + 2 n₂),   D₁ = 1 − 2 Y n₂/n₁,   D₂ = 2 − 3 Y n₃/n₂,   D₃₊ = 3 − 4 Y n₄/n₃
 

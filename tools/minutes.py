@@ -1,0 +1,99 @@
+"""Count how long a chapter takes to read, from its words, the code that it shows, its figures and its equations.
+
+    python tools/minutes.py
+
+A minute is 180 words of prose; a line of code takes 6 seconds, and a figure or a numbered equation 45.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_PICTURE = 180, 6, 45
+COUNTED = ("01-language-models",)  # the chapters that are held to the counted minutes, and to 2,500 words
+FENCE = re.compile(r"^(`{3,}|:{3,})(\{[^\n]*|[\w-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+DISPLAYED = re.compile(r"\$\$.+?\$\$(?:[ \t]*\((eq-[\w-]+)\))?", re.DOTALL)
+INLINE = re.compile(r"\$[^$\n]+(?:\n[^$\n]+)?\$")
+
+
+class Reading(NamedTuple):
+    """What there is to read in a chapter.
+
+    Attributes:
+        words: words of prose; a formula within a sentence is one word, a displayed one none.
+        lines: lines of code that the page shows, empty ones not counted.
+        figures: figures, those that move included.
+        equations: numbered equations.
+    """
+
+    words: int
+    lines: int
+    figures: int
+    equations: int
+
+    @property
+    def minutes(self) -> float:
+        """How long all of it takes to read."""
+        seconds = SECONDS_A_LINE * self.lines + SECONDS_A_PICTURE * (self.figures + self.equations)
+        return self.words / WORDS_A_MINUTE + seconds / 60
+
+
+def prose(markdown: str) -> str:
+    """Return the text of a cell that is read as prose: no displayed formulas, no code, of directives what they hold."""
+
+    def held(found: re.Match) -> str:
+        directive, inside = found[2], found[3]
+        if not directive.startswith("{") or directive.startswith(("{include}", "{code", "{image}", "{math}")):
+            return ""
+        return prose(re.sub(r"^:[\w-]+:.*\n?", "", inside, flags=re.MULTILINE))
+
+    text = FENCE.sub(held, markdown)
+    return INLINE.sub(" formula ", DISPLAYED.sub(" ", text))
+
+
+def words(markdown: str) -> int:
+    """Return the number of words of prose in a cell."""
+    return sum(bool(re.search(r"\w", word)) for word in prose(markdown).split())
+
+
+def shown_lines(notebook: dict) -> int:
+    """Return how many lines of code a page shows, empty ones not counted."""
+    shown = [cell for cell in notebook["cells"] if cell["cell_type"] == "code" and not folded(cell)]
+    return sum(bool(line.strip()) for cell in shown for line in "".join(cell["source"]).split("\n"))
+
+
+def folded(cell: dict) -> bool:
+    """Tell whether a page shows only the summary of a cell."""
+    return "hide-input" in cell["metadata"].get("tags", [])
+
+
+def reading(notebook: dict) -> Reading:
+    """Return what there is to read in a chapter."""
+    text = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    figures = sum("figure" in cell["metadata"].get("mystnb", {}) for cell in code)
+    figures += sum("explore.slider(" in "".join(cell["source"]) for cell in code)
+    equations = sum(bool(label) for cell in text for label in DISPLAYED.findall(cell))
+    return Reading(sum(map(words, text)), shown_lines(notebook), figures, equations)
+
+
+def said(notebook: dict) -> int | None:
+    """Return the minutes that a chapter says its reading takes, or None if it does not say them in figures."""
+    found = re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))
+    return int(found[1]) if found else None
+
+
+def main() -> None:
+    """Print what there is to read in each chapter, and the minutes counted and said."""
+    print(f"{'':30}  words  lines  figures  equations  minutes  said")
+    for path in sorted(ROOT.glob("chapters/*.ipynb")):
+        notebook = json.loads(path.read_text(encoding="utf8"))
+        each = reading(notebook)
+        counts = f"{each.words:7,} {each.lines:6} {each.figures:8} {each.equations:10} {each.minutes:8.0f}"
+        print(f"{path.stem:30}{counts} {said(notebook) or '':>5}")
+
+
+if __name__ == "__main__":
+    main()
