@@ -51,7 +51,7 @@ class Trace(NamedTuple):
         parameters: the weights.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, (…, time).
-        step_weights: α_1 … α_T, the weight of each step's loss, (time,).
+        step_weights: ω_1 … ω_T, the weight of each step's loss, (time,).
         states: h_0 … h_T, (…, time + 1, hidden_size).
         probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
 
@@ -108,7 +108,7 @@ def forward(
 
         h_t = tanh(W_xh x_t + W_hh h_{t−1} + b_h)   (:eq:`eq-rnn`)
         ŷ_t = softmax(W_hy h_t + b_y)               (:eq:`eq-output`)
-        L = Σ_t α_t L_t,  L_t = −ln ŷ_t[target]
+        L = Σ_t ω_t L_t,  L_t = −ln ŷ_t[target]
 
     The arithmetic is done in the arrays' own type, and in float64 where they are integers. Weights, inputs and states
     may be complex, so that the loss can be differentiated by a complex step (Squire & Trapp 1998).
@@ -118,7 +118,7 @@ def forward(
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, integers, (…, time).
         h_0: the state before the first step, (…, hidden_size); zeros if None.
-        step_weights: α_1 … α_T, (time,). None gives 1/T each, the loss in nats per symbol; (0, …, 0, 1) keeps only the
+        step_weights: ω_1 … ω_T, (time,). None gives 1/T each, the loss in nats per symbol; (0, …, 0, 1) keeps only the
             last step's loss.
 
     Returns:
@@ -147,7 +147,7 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
 
     All derivatives are total ones; δ_t is the derivative with respect to a_t = W_xh x_t + W_hh h_{t−1} + b_h.
 
-        e_t = α_t (ŷ_t − onehot(target_t))              (:eq:`eq-bptt-output`)
+        e_t = ω_t (ŷ_t − onehot(target_t))              (:eq:`eq-bptt-output`)
         ∂L/∂h_t = W_hyᵀ e_t + W_hhᵀ δ_{t+1}             (:eq:`eq-delta-h`), with δ_{T+1} = 0
         δ_t = (1 − h_t ⊙ h_t) ⊙ ∂L/∂h_t                 (:eq:`eq-delta`)
         ∂L/∂W_hh = Σ_t δ_t h_{t−1}ᵀ                     (:eq:`eq-grad-W-hh`)
