@@ -77,19 +77,33 @@ def test_every_position_of_a_window_has_weights_of_its_own(window):
     assert sorted(inputs, key=places.get) == inputs and places["out of view"][0] == places[inputs[0]][0]
 
 
-@pytest.mark.parametrize(("t", "k"), [(4, 2), (3, 3), (4, 1)])
-def test_a_gradients_path_has_a_jacobian_for_each_state_it_crosses(t, k):
-    fig = diagrams.gradient_paths(4, t, k)
+@pytest.mark.parametrize(("t", "s"), [(4, 2), (3, 3), (4, 1)])
+def test_a_gradients_path_has_a_jacobian_for_each_state_it_crosses(t, s):
+    fig = diagrams.gradient_paths(4, t, s)
     texts = written(fig)
     crossed = [step for step in range(1, 5) if rf"$\mathbf{{J}}_{{{step}}}^\top$" in texts]
-    assert crossed == list(range(k + 1, t + 1))
-    assert texts.count(r"$\partial^{+}$") == 1 and texts.count(canvas.weight("hh")) == 4
-    assert directions(fig, canvas.BACK) == Counter(down=2, left=t - k)
-    assert directions(fig, canvas.FAINT) == Counter(up=6, right=4 - (t - k))
+    assert crossed == list(range(s + 1, t + 1))
+    assert texts.count(canvas.weight("hh")) == 4
+    assert directions(fig, canvas.BACK) == Counter(down=2, left=t - s)
+    assert directions(fig, canvas.FAINT) == Counter(up=6, right=4 - (t - s))
     columns = {text.get_text(): text.get_position()[0] for text in fig.axes[0].texts}
     down = sorted((-y, x) for x, y, way in arrows(fig, canvas.BACK) if way == "down")
-    states = [columns[canvas.vector(canvas.H, step)] for step in (t, k)]
+    states = [columns[canvas.vector(canvas.H, step)] for step in (t, s)]
     assert [x for _, x in down] == pytest.approx(states)
+
+
+@pytest.mark.parametrize(("t", "s"), [(4, 2), (3, 3), (4, 1)])
+def test_a_gradients_path_is_named_by_its_term(t, s):
+    texts = written(diagrams.gradient_paths(4, t, s))
+    use, loss = (
+        rf"\partial^{{+}}\mathbf{{h}}_{{{s}}}/\partial\mathbf{{W}}_{{hh}}",
+        rf"\partial^{{+}}L/\partial\mathbf{{h}}_{{{t}}}",
+    )
+    assert f"path from loss {t} to use {s}:" in texts
+    assert texts.count(f"${use}$") == texts.count(f"${loss}$") == 1  # beside the first arrow and the last
+    (term,) = [text for text in texts if use in text and loss in text]
+    factors = [int(step) for step in re.findall(r"\{J\}\}?_\{(\d)\}", term)]
+    assert factors == list(range(t, s, -1))  # the latest on the left
 
 
 @pytest.mark.parametrize(
@@ -275,8 +289,8 @@ def test_what_does_not_fit_is_refused():
         diagrams.window_network(1)
     with pytest.raises(ValueError, match="steps is 6; from 2 to 5"):
         diagrams.gradient_paths(6)
-    with pytest.raises(ValueError, match="t is 2 and k is 3; 1 ≤ k ≤ t ≤ 4"):
-        diagrams.gradient_paths(4, t=2, k=3)
+    with pytest.raises(ValueError, match="t is 2 and s is 3; 1 ≤ s ≤ t ≤ 4"):
+        diagrams.gradient_paths(4, t=2, s=3)
     with pytest.raises(ValueError, match="path is 'keep'; None or one of 'cell', 'forget', 'input', 'candidate', "):
         diagrams.lstm_cell("keep")
     with pytest.raises(ValueError, match="path is 'cell'; None or one of 'keep', 'update', 'reset', 'candidate', "):

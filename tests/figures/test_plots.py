@@ -211,6 +211,17 @@ def test_a_heatmap_of_one_sign_has_half_the_colours(sign):
     assert nothing.get_clim() == (-1.0, 1.0)
 
 
+def test_a_heatmap_of_logarithms_is_white_only_where_there_is_no_value():
+    matrix = np.array([[-12.0, -3.0, 0.0, np.nan]])
+    ax = plots.heatmap(matrix, xlabel="x", ylabel="y", label="z", logarithms=True).axes[0]
+    (image,) = ax.images
+    assert image.get_clim() == (-12.0, 0.0)
+    brightness = [sum(image.to_rgba(value)[:3]) for value in matrix[0, :3]]
+    assert brightness == sorted(brightness) and brightness[-1] < 2.6  # white is 3
+    assert image.get_array().mask.tolist() == [[False, False, False, True]]
+    assert ax.get_facecolor()[:3] == (1.0, 1.0, 1.0)
+
+
 def test_a_bad_matrix_is_named():
     with pytest.raises(ValueError, match=r"matrix has shape \(3,\)"):
         plots.heatmap(np.zeros(3), xlabel="x", ylabel="y", label="z")

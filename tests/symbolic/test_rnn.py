@@ -35,7 +35,7 @@ def test_three_ways_are_one_at_other_sizes(network):
 
 def test_three_ways_are_one_for_any_weights_of_the_steps():
     network = Network(*MATRICES, step_weights=[0, 0.5, 2])
-    assert network.c == {1: 0, 2: sp.Rational(1, 2), 3: 2}
+    assert network.step_weights == {1: 0, 2: sp.Rational(1, 2), 3: 2}
     assert agree(network, "W_hh") == (True, True)
 
 

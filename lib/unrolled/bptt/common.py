@@ -17,7 +17,7 @@ class Scored(Protocol):
 
     Attributes:
         targets: the symbols to predict, (…, time).
-        step_weights: c_1 … c_T, the weight of each step's loss, (time,).
+        step_weights: ω_1 … ω_T, the weight of each step's loss, (time,).
         probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
     """
 
@@ -102,7 +102,7 @@ def prepare(
 
     Args:
         parameters, axes, inputs, targets: as in `check_shapes`.
-        step_weights: c_1 … c_T, (time,); 1/T each if None.
+        step_weights: ω_1 … ω_T, (time,); 1/T each if None.
         states: the states before the first step, by name, (…, hidden_size); zeros if None.
 
     Returns:
@@ -149,13 +149,13 @@ def predict(
     """Return the loss of the predictions in nats, and the predictions.
 
         ŷ_t = softmax(W_hy h_t + b_y)               (:eq:`eq-output`)
-        L = Σ_t c_t L_t,  L_t = −ln ŷ_t[target]
+        L = Σ_t ω_t L_t,  L_t = −ln ŷ_t[target]
 
     Args:
         parameters: the weights, W_hy and b_y among them.
         states: h_0 … h_T, (…, time + 1, hidden_size).
         targets: the symbols to predict, (…, time).
-        step_weights: c_1 … c_T, (time,).
+        step_weights: ω_1 … ω_T, (time,).
 
     Returns:
         L, averaged over the sequences if there are several, and ŷ_1 … ŷ_T, (…, time, vocab_size).
@@ -168,7 +168,7 @@ def predict(
 
 
 def output_errors(trace: Scored) -> np.ndarray:
-    """Return e_t = c_t (ŷ_t − onehot(target)), the gradient of the loss in the logits (:eq:`eq-bptt-output`).
+    """Return e_t = ω_t (ŷ_t − onehot(target)), the gradient of the loss in the logits (:eq:`eq-bptt-output`).
 
     With several sequences the loss is their mean, and each error is divided by their number.
 

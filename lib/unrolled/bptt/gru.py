@@ -58,7 +58,7 @@ class Trace(NamedTuple):
         placement: where the reset gate acts, ``"before"`` the product or ``"after"``.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, (…, time).
-        step_weights: c_1 … c_T, the weight of each step's loss, (time,).
+        step_weights: ω_1 … ω_T, the weight of each step's loss, (time,).
         states: h_0 … h_T, (…, time + 1, hidden_size).
         update, reset, candidate: z_t, r_t, h̃_t for t = 1 … T, (…, time, hidden_size).
         probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
@@ -141,7 +141,7 @@ def forward(
         h_0: the state before the first step, (…, hidden_size); zeros if None.
         reset: where the reset gate acts: ``"before"`` the product, as in Chung et al. (2014), or ``"after"``, as in
             PyTorch.
-        step_weights: c_1 … c_T, (time,). None gives 1/T each, the loss in nats per symbol.
+        step_weights: ω_1 … ω_T, (time,). None gives 1/T each, the loss in nats per symbol.
 
     Returns:
         The loss L in nats, averaged over the sequences if there are several; and the trace, for `backward`.
@@ -192,7 +192,7 @@ def backward(trace: Trace) -> Gradients:
     δ^z_t, δ^r_t, δ^h_t are the total derivatives with respect to the pre-activations of the gates and the candidate.
     W_{z,h} is the part of W_z that multiplies h_{t−1}, and W_{z,x} the part that multiplies x_t; likewise for W_r.
 
-        e_t = c_t (ŷ_t − onehot(target_t))                                          (:eq:`eq-bptt-output`)
+        e_t = ω_t (ŷ_t − onehot(target_t))                                          (:eq:`eq-bptt-output`)
         ∂L/∂h_t = W_hyᵀ e_t + (1 − z_{t+1}) ⊙ ∂L/∂h_{t+1} + W_{z,h}ᵀ δ^z_{t+1}
             + W_{r,h}ᵀ δ^r_{t+1} + u_{t+1}                                          (:eq:`eq-gru-delta-h`)
         δ^z_t = ∂L/∂h_t ⊙ (h̃_t − h_{t−1}) ⊙ z_t ⊙ (1 − z_t)                         (:eq:`eq-gru-delta-update`)

@@ -136,8 +136,8 @@ def forward(
         o_t = σ(W_o [h_{t−1}, x_t] + b_o)           (:eq:`eq-lstm-output`)
         h_t = o_t ⊙ tanh(c_t)                       (:eq:`eq-lstm-output`)
 
-    The predictions and the loss are those of `bptt.rnn.forward` (where c_t is the weight of a step, a number). Weights,
-    inputs and states may be complex, so that the loss can be differentiated by a complex step.
+    The predictions and the loss are those of `bptt.rnn.forward`. Weights, inputs and states may be complex, so that the
+    loss can be differentiated by a complex step.
 
     Args:
         parameters: the weights.

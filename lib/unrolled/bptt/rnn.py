@@ -51,7 +51,7 @@ class Trace(NamedTuple):
         parameters: the weights.
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, (…, time).
-        step_weights: c_1 … c_T, the weight of each step's loss, (time,).
+        step_weights: ω_1 … ω_T, the weight of each step's loss, (time,).
         states: h_0 … h_T, (…, time + 1, hidden_size).
         probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
 
@@ -108,7 +108,7 @@ def forward(
 
         h_t = tanh(W_xh x_t + W_hh h_{t−1} + b_h)   (:eq:`eq-rnn`)
         ŷ_t = softmax(W_hy h_t + b_y)               (:eq:`eq-output`)
-        L = Σ_t c_t L_t,  L_t = −ln ŷ_t[target]
+        L = Σ_t ω_t L_t,  L_t = −ln ŷ_t[target]
 
     The arithmetic is done in the arrays' own type, and in float64 where they are integers. Weights, inputs and states
     may be complex, so that the loss can be differentiated by a complex step (Squire & Trapp 1998).
@@ -118,7 +118,7 @@ def forward(
         inputs: x_1 … x_T, (…, time, input_size).
         targets: the symbols to predict, integers, (…, time).
         h_0: the state before the first step, (…, hidden_size); zeros if None.
-        step_weights: c_1 … c_T, (time,). None gives 1/T each, the loss in nats per symbol; (0, …, 0, 1) keeps only the
+        step_weights: ω_1 … ω_T, (time,). None gives 1/T each, the loss in nats per symbol; (0, …, 0, 1) keeps only the
             last step's loss.
 
     Returns:
@@ -147,7 +147,7 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
 
     All derivatives are total ones; δ_t is the derivative with respect to a_t = W_xh x_t + W_hh h_{t−1} + b_h.
 
-        e_t = c_t (ŷ_t − onehot(target_t))              (:eq:`eq-bptt-output`)
+        e_t = ω_t (ŷ_t − onehot(target_t))              (:eq:`eq-bptt-output`)
         ∂L/∂h_t = W_hyᵀ e_t + W_hhᵀ δ_{t+1}             (:eq:`eq-delta-h`), with δ_{T+1} = 0
         δ_t = (1 − h_t ⊙ h_t) ⊙ ∂L/∂h_t                 (:eq:`eq-delta`)
         ∂L/∂W_hh = Σ_t δ_t h_{t−1}ᵀ                     (:eq:`eq-grad-W-hh`)
@@ -158,15 +158,15 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
         ∂L/∂h_0 = W_hhᵀ δ_1                             (:eq:`eq-gradients`)
         ∂L/∂x_t = W_xhᵀ δ_t                             (:eq:`eq-gradients`)
 
-    With ``truncate=k`` the sequence is cut into windows of k steps, 1 … k, k + 1 … 2k and so on (the last may be
+    With ``truncate=n`` the sequence is cut into windows of n steps, 1 … n, n + 1 … 2n and so on (the last may be
     shorter). The state is carried from window to window, but no derivative is: δ_{t+1} is taken to be zero if t is the
-    last step of a window. The result lacks exactly those terms of the double sum (:eq:`eq-double-sum`) whose t and k
+    last step of a window. The result lacks exactly those terms of the double sum (:eq:`eq-double-sum`) whose t and s
     lie in different windows. It is the mean of the gradients that `training.train` computes window by window, provided
-    that the weights stay fixed, T is a multiple of k and all steps have the same weight.
+    that the weights stay fixed, T is a multiple of n and all steps have the same weight.
 
     Args:
         trace: what `forward` returned.
-        truncate: the length k of a window; None makes the whole sequence one window.
+        truncate: the length n of a window; None makes the whole sequence one window.
 
     Returns:
         The gradients. Those of the weights are summed over the sequences: since the loss is the mean over these, so are
@@ -211,10 +211,10 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
 
 
 def double_sum(trace: Trace) -> np.ndarray:
-    """Return ∂L/∂W_hh term by term: the share of it that leads from the loss at step t to the use of W_hh at step k.
+    """Return ∂L/∂W_hh term by term: the share of it that leads from the loss at step t to the use of W_hh at step s.
 
         J_t = ∂h_t/∂h_{t−1} = diag(1 − h_t ⊙ h_t) W_hh
-        ∂L/∂W_hh = Σ_t Σ_{k≤t} diag(1 − h_k ⊙ h_k) (J_t ⋯ J_{k+1})ᵀ W_hyᵀ e_t h_{k−1}ᵀ        (:eq:`eq-double-sum`)
+        ∂L/∂W_hh = Σ_t Σ_{s≤t} diag(1 − h_s ⊙ h_s) (J_t ⋯ J_{s+1})ᵀ W_hyᵀ e_t h_{s−1}ᵀ        (:eq:`eq-double-sum`)
 
     There are T (T + 1) / 2 terms, where `backward` needs T steps: this is for inspecting the terms, not for training.
 
@@ -222,7 +222,7 @@ def double_sum(trace: Trace) -> np.ndarray:
         trace: what `forward` returned.
 
     Returns:
-        The terms, (time, time, hidden_size, hidden_size), at [t − 1, k − 1]; zeros where k > t.
+        The terms, (time, time, hidden_size, hidden_size), at [t − 1, s − 1]; zeros where s > t.
 
     Source: Pascanu et al. (2013), equations 4 and 5, with the product in the order that makes it a Jacobian.
 
@@ -239,8 +239,8 @@ def double_sum(trace: Trace) -> np.ndarray:
     terms = np.zeros((T, T, *W_hh.shape), trace.states.dtype)
     for t in range(1, T + 1):
         back = e[t - 1] @ W_hy  # (…, hidden): ∂⁺L/∂h_t, through step t's own prediction
-        for k in range(t, 0, -1):  # back is (J_t ⋯ J_{k+1})ᵀ ∂⁺L/∂h_t
-            delta = (1 - h[k] * h[k]) * back
-            terms[t - 1, k - 1] = rows(delta).T @ rows(h[k - 1])  # eq-double-sum
-            back = delta @ W_hh  # one more factor: J_kᵀ
+        for s in range(t, 0, -1):  # back is (J_t ⋯ J_{s+1})ᵀ ∂⁺L/∂h_t
+            delta = (1 - h[s] * h[s]) * back
+            terms[t - 1, s - 1] = rows(delta).T @ rows(h[s - 1])  # eq-double-sum
+            back = delta @ W_hh  # one more factor: J_sᵀ
     return terms

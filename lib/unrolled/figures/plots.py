@@ -155,8 +155,12 @@ def heatmap(
     xlabel: str,
     ylabel: str,
     label: str,
+    logarithms: bool = False,
 ) -> Figure:
     """Draw a matrix as colours: white at zero, blue below, red above, and none where the value is NaN.
+
+    Logarithms have no zero that matters. Their colours go from dark to light, and none of them is white, so that white
+    means NaN and nothing else.
 
     Args:
         matrix: the values, (rows, columns).
@@ -165,6 +169,7 @@ def heatmap(
         xlabel: what the columns are.
         ylabel: what the rows are.
         label: what the colour is, with its unit.
+        logarithms: whether the values are logarithms.
 
     Raises:
         ValueError: the matrix is empty or does not have two axes, or the number of names is not that of the rows or
@@ -188,7 +193,9 @@ def heatmap(
     fig, ax = plt.subplots(figsize=size)
     limit = np.nanmax(np.abs(matrix)) or 1.0
     least, most = np.nanmin(matrix), np.nanmax(matrix)
-    if least < 0 and most <= 0:  # of one sign: half of the colours is enough
+    if logarithms:
+        colours = {"cmap": "cividis", "vmin": least, "vmax": most}
+    elif least < 0 and most <= 0:  # of one sign: half of the colours is enough
         colours = {"cmap": "Blues_r", "vmin": -limit, "vmax": 0.0}
     elif least >= 0 and most > 0:
         colours = {"cmap": "Reds", "vmin": 0.0, "vmax": limit}

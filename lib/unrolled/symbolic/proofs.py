@@ -7,7 +7,7 @@ that it can also be seen to fail.
 The following are functions of the step that stand for matrices of any size, which do not commute:
 
     J(s)      the Jacobian J_s = ∂h_s/∂h_{s−1}
-    P(s, k)   the product J_s J_{s−1} ⋯ J_{k+1} = ∂h_s/∂h_k, and so P(k, k) = 1
+    P(t, s)   the product J_t J_{t−1} ⋯ J_{s+1} = ∂h_t/∂h_s, and so P(s, s) = 1
     F(s)      the immediate derivative ∂⁺h_s/∂θ with respect to weights θ, and X(s) the total one, ∂h_s/∂θ
     g(s)      the immediate derivative ∂⁺L/∂h_s, and D(s) the total one, ∂L/∂h_s
 """

@@ -42,7 +42,7 @@ class Recurrence:
 
         s_t = the states after step t, stacked, from s_{t−1} and x_t
         o_t = W_hy h_t + b_y,  ŷ_t = softmax(o_t)                     (:eq:`eq-output`)
-        L = Σ_t c_t L_t,  L_t = −Σ_i y_{t,i} ln ŷ_{t,i} = ln Σ_i exp o_{t,i} − Σ_i y_{t,i} o_{t,i}
+        L = Σ_t ω_t L_t,  L_t = −Σ_i y_{t,i} ln ŷ_{t,i} = ln Σ_i exp o_{t,i} − Σ_i y_{t,i} o_{t,i}
 
     For a cell with one state, s_t is h_t; otherwise h_t comes first. The last form of L_t holds if the targets y_t add
     up to 1. Expressions come in two forms: *written out*, with σ, tanh and exp nested down to the weights (`states`,
@@ -56,14 +56,14 @@ class Recurrence:
         inputs: d, the size of an input, up to 3.
         symbols: V, the size of the vocabulary, up to 3.
         steps: T, up to 4.
-        step_weights: c_1 … c_T, the weight of each step's loss; floats are read as exact binary fractions. None gives
+        step_weights: ω_1 … ω_T, the weight of each step's loss; floats are read as exact binary fractions. None gives
             1/T each, as in `bptt.rnn.forward`.
 
     Attributes:
         hidden: h.
         steps: T.
         parameters: the `Parameters` of the module, made of SymPy matrices.
-        c: the step weights c_1 … c_T, in a dictionary by t, like all that follow.
+        step_weights: ω_1 … ω_T, in a dictionary by t, like all that follow.
         x: x_1 … x_T, inputs × 1 each.
         y: the targets y_1 … y_T, symbols × 1 each.
         p: ŷ_1 … ŷ_T in nodes, symbols × 1 each: p_{t,i} stands for ŷ_{t,i}.
@@ -88,7 +88,7 @@ class Recurrence:
             raise ValueError(f"there are {len(step_weights)} step_weights for {steps} steps; one for each is expected")
         self.hidden, self.steps = hidden, steps
         weights = [sp.Rational(1, steps)] * steps if step_weights is None else [sp.Rational(c) for c in step_weights]
-        self.c = dict(enumerate(weights, start=1))
+        self.step_weights = dict(enumerate(weights, start=1))
         sizes = {"hidden_size": hidden, "input_size": inputs, "vocab_size": symbols}
         sizes["hidden_size + input_size"] = hidden + inputs
         self.parameters = self.MODULE.Parameters(
@@ -105,7 +105,7 @@ class Recurrence:
             self.states[t] = self._advance(t, self.states[t - 1], self._write)
             self.s[t] = self._advance(t, self.s[t - 1], lambda name, phi, a: symbol_matrix(name, *a.shape))
             o = self._logits(self.states[t])
-            losses.append(self.c[t] * self._step_loss(t, o))
+            losses.append(self.step_weights[t] * self._step_loss(t, o))
             self._nodes |= self._softmax_nodes(t, o)
             self._meanings |= self._softmax_meanings(t, o)
         self.loss = sum(losses)
@@ -217,9 +217,9 @@ class Recurrence:
         return self._local_loss(t, state, state)
 
     def _local_loss(self, t: int, state: sp.Matrix, theta: sp.Matrix) -> sp.Matrix:
-        """Return the derivative of c_t L_t(state) with respect to θ, in nodes, of the shape of θ."""
+        """Return the derivative of ω_t L_t(state) with respect to θ, in nodes, of the shape of θ."""
         o = self._logits(state)
-        nodes, loss = self._softmax_nodes(t, o), self.c[t] * self._step_loss(t, o)
+        nodes, loss = self._softmax_nodes(t, o), self.step_weights[t] * self._step_loss(t, o)
         local = theta.applyfunc(lambda variable: sp.expand(sp.diff(loss, variable).xreplace(nodes)))
         return local.xreplace(dict(zip(state, self.s[t], strict=True)))
 
@@ -234,7 +234,7 @@ class Recurrence:
         return own if t == self.steps else own + self.jacobian(t + 1).T * self.state_gradient(t + 1)
 
     def recursion(self, name: str) -> sp.Matrix:
-        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t (∂⁺s_t/∂θ)ᵀ ∂L/∂s_t + Σ_t c_t ∂⁺L_t/∂θ.
+        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t (∂⁺s_t/∂θ)ᵀ ∂L/∂s_t + Σ_t ω_t ∂⁺L_t/∂θ.
 
         The last sum is zero unless θ is W_hy or b_y.
         """
@@ -244,7 +244,7 @@ class Recurrence:
         return total
 
     def _through_outputs(self, name: str) -> sp.Matrix:
-        """Return Σ_t c_t ∂⁺L_t/∂θ in nodes, with the states held fixed: zero unless θ is W_hy or b_y."""
+        """Return Σ_t ω_t ∂⁺L_t/∂θ in nodes, with the states held fixed: zero unless θ is W_hy or b_y."""
         theta = self.variables(name)
         held = self._held()
         return sum((self._local_loss(t, held, theta) for t in self.x), sp.zeros(*theta.shape))
@@ -265,7 +265,7 @@ class Recurrence:
         return result
 
     def double_sum(self, name: str) -> sp.Matrix:
-        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t Σ_{k≤t} (J_t ⋯ J_{k+1} ∂⁺s_k/∂θ)ᵀ ∂⁺L/∂s_t + Σ_t c_t ∂⁺L_t/∂θ.
+        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t Σ_{k≤t} (J_t ⋯ J_{k+1} ∂⁺s_k/∂θ)ᵀ ∂⁺L/∂s_t + Σ_t ω_t ∂⁺L_t/∂θ.
 
         The double sum is :eq:`eq-double-sum`; the last sum is zero unless θ is W_hy or b_y.
         """
@@ -294,7 +294,7 @@ class Recurrence:
             parameters=self.MODULE.Parameters(**weights),
             inputs=stack(self.x.values()),
             targets=np.array(symbols),
-            step_weights=np.array(list(self.c.values()), dtype=object),
+            step_weights=np.array(list(self.step_weights.values()), dtype=object),
             states=stack(s[: self.hidden, :] for s in self.s.values()),
             probabilities=stack(self.p.values()),
             **self._cell_values(),
