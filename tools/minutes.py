@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_PICTURE = 180, 6, 45
-COUNTED = ("01-language-models", "02-vanilla-rnn", "03-backpropagation-through-time")  # the chapters that are held to the counted minutes, and to 2,500 words
+# The chapters that are held to the counted minutes, and to 2,500 words:
+COUNTED = ("01-language-models", "02-vanilla-rnn", "03-backpropagation-through-time")
 FENCE = re.compile(r"^(`{3,}|:{3,})(\{[^\n]*|[\w-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 DISPLAYED = re.compile(r"\$\$.+?\$\$(?:[ \t]*\((eq-[\w-]+)\))?", re.DOTALL)
 INLINE = re.compile(r"\$[^$\n]+(?:\n[^$\n]+)?\$")
