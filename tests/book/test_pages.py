@@ -22,10 +22,35 @@ pytestmark = pytest.mark.book
 PAGES = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8")))
 NOTEBOOKS = [name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()]
 CHAPTERS = [name for name in NOTEBOOKS if name.startswith("chapters/")]
-SCREENS = {"desktop": (1280, 900), "phone": (390, 844)}
+SCREENS = {"desktop": (1280, 900), "phone": (360, 780)}
 WIDGETS_READY = 20_000  # milliseconds
 CUT = """[...document.querySelectorAll("article pre")]
     .filter(block => block.scrollWidth > block.clientWidth).map(block => block.innerText)"""
+
+# What becomes of each formula and table: it fits, or scrolls inside a box that fits, or is cut off. A slanted letter may
+# lean over the edge of its box.
+FITTING = """() => {
+    document.querySelectorAll("article details").forEach(fold => { fold.open = true; });
+    const extent = (boxes) => {
+        const shown = boxes.map(box => box.getBoundingClientRect()).filter(box => box.width);
+        return [Math.min(...shown.map(box => box.left)), Math.max(...shown.map(box => box.right))];
+    };
+    const fate = (box, [left, right]) => {
+        for (; box.tagName !== "BODY"; box = box.parentElement) {
+            const view = box.getBoundingClientRect(), over = getComputedStyle(box).overflowX;
+            if (over === "visible" || (left >= view.left - 3 && right <= view.right + 3)) continue;
+            if (over === "hidden" || over === "clip") return "is cut off";
+            return fate(box.parentElement, [view.left, view.right]) === "fits" ? "scrolls" : "is cut off";
+        }
+        return left >= -1 && right <= innerWidth + 1 ? "fits" : "is cut off";
+    };
+    const items = [...document.querySelectorAll("article mjx-container, article table")];
+    return items.map(item => {
+        const formula = item.tagName !== "TABLE", span = extent(formula ? [...item.querySelectorAll("mjx-c")] : [item]);
+        const name = item.closest("[id]").id + ": " + (formula ? "formula" : "table") + ", ";
+        return [isFinite(span[0]) ? fate(item, span) : "fits", name + Math.round(span[1] - span[0]) + " pixels"];
+    });
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -132,13 +157,38 @@ def test_there_is_one_way_to_search(visit, screen):
     assert shown == 1
 
 
+@pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("name", PAGES)
-def test_equations_are_rendered(visit, name):
-    page = visit(name)
+def test_formulas_are_rendered_and_fit_or_on_a_phone_scroll_inside_themselves(visit, name, screen):
+    page = visit(name, screen)
     written = page.locator("article .math").count()
     assert page.locator("article mjx-container").count() >= written
     assert page.locator("mjx-merror, .MathJax_Error").count() == 0
     assert written or name not in CHAPTERS
+    allowed = {"fits"} if screen == "desktop" else {"fits", "scrolls"}
+    wrong = [f"{what} {fate}" for fate, what in page.evaluate(FITTING) if fate not in allowed]
+    assert not wrong, "break the formula, or shorten the table:\n" + "\n".join(wrong)
+
+
+WIDE = "<div id=wide style='overflow-x: {over}; width: {width}'><table style='width: 3000px'><td>-</td></table></div>"
+
+
+@pytest.mark.parametrize(
+    "over, width, fate",
+    [
+        ("visible", "auto", "is cut off"),
+        ("hidden", "auto", "is cut off"),
+        ("auto", "auto", "scrolls"),
+        ("auto", "2000px", "is cut off"),
+        ("auto", "3000px", "is cut off"),
+    ],
+)
+def test_what_does_not_fit_is_found(visit, over, width, fate):
+    page = visit("notation", "phone")
+    page.locator("article").evaluate(f'e => e.insertAdjacentHTML("beforeend", "{WIDE.format(over=over, width=width)}")')
+    assert [found for found, name in page.evaluate(FITTING) if name.startswith("wide: ")] == [fate]
+    page.locator("article span.math mjx-container").first.evaluate("e => { e.style.maxWidth = '3px'; }")
+    assert "scrolls" in {found for found, name in page.evaluate(FITTING) if "formula" in name}
 
 
 @pytest.mark.parametrize("screen", SCREENS)
