@@ -276,7 +276,10 @@ def cell(source: str, **mystnb) -> dict:
     return {"cell_type": "code", "source": source, "metadata": {"mystnb": mystnb}}
 
 
-GOOD = {"image": {"alt": "Line chart,\nof a fall."}, "figure": {"name": "fig-fall", "caption": "What *falls*."}}
+GOOD = {
+    "image": {"alt": "Line chart,\nof a fall."},
+    "figure": {"name": "fig-fall", "caption": "It *falls* by\n0.5. A line for each weight."},
+}
 
 
 def test_the_gallery_is_up_to_date():
@@ -284,16 +287,16 @@ def test_the_gallery_is_up_to_date():
 
 
 def test_the_gallery_shows_every_stored_figure_once():
-    shown = re.findall(r"^```\{image\} (.*)\.svg$", read("figures/index.md"), re.MULTILINE)
+    shown = re.findall(r"^:img-top: (.*)\.svg$", read("figures/index.md"), re.MULTILINE)
     assert sorted(shown) == sorted(path.stem for path in (ROOT / "figures").glob("*.svg"))
 
 
 def test_the_gallery_takes_its_text_from_the_cell(tmp_path):
     chapter(tmp_path, [cell("x = 1"), cell('fig = draw(1, 2)\nplots.save(fig, "a-fall")\n', **GOOD)])
     page = gallery.write(tmp_path).read_text(encoding="utf8")
-    assert "## [A *title*](../chapters/02-test.ipynb)" in page
-    assert "```{image} a-fall.svg\n:alt: Line chart, of a fall.\n" in page
-    assert "What *falls*. [In its chapter](#fig-fall)" in page
+    assert "## [A *title*](../chapters/02-test.ipynb)\n\n::::{grid} 1 2 3 3\n" in page
+    assert ":img-top: a-fall.svg\n:img-alt: Line chart, of a fall.\n:link: fig-fall\n:link-type: ref\n" in page
+    assert "\nIt *falls* by 0.5.\n:::\n" in page and page.count(":::{grid-item-card}") == 1
     assert gallery.EMPTY not in page
 
 
