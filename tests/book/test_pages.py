@@ -27,7 +27,7 @@ WIDGETS_READY = 20_000  # milliseconds
 CUT = """[...document.querySelectorAll("article pre")]
     .filter(block => block.scrollWidth > block.clientWidth).map(block => block.innerText)"""
 
-# What becomes of each formula and table: it fits, or scrolls inside a box that fits, or is cut off; but a slanted letter
+# What becomes of each formula and table: it fits, or scrolls inside a box that fits, or is cut off. A slanted letter
 # may lean over the edge of its box.
 FITTING = """() => {
     document.querySelectorAll("article details").forEach(fold => { fold.open = true; });
