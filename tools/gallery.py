@@ -17,8 +17,8 @@ HEAD = """\
 
 # Gallery
 
-Every named figure of the book, chapter by chapter, with what it shows. A card leads to the place where the figure is drawn,
-together with the code that draws it.
+Every named figure of the book, chapter by chapter, with what it shows. A card leads to the place where the figure is
+drawn, together with the code that draws it.
 """
 GRID = """
 ## [{title}](../chapters/{file})

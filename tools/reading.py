@@ -26,12 +26,13 @@ PAGE = """\
 <p class="reading-controls" hidden><button type="button">Read</button>
 <input type="range" min="0" max="{last}" value="{last}" aria-label="symbols read"></p>
 <figcaption>Forty symbols after its last mention, the name is forgotten. A network of {weights:,} weights reads a story
-that is new to it. The bars show how often it prefers the right word to a wrong one after so many symbols; half is guessing.
-<a href="records.html#record-{record}">From a record</a>.</figcaption>
+that is new to it. The bars show how often it prefers the right word to a wrong one after so many symbols; half is
+guessing. <a href="records.html#record-{record}">From a record</a>.</figcaption>
 </figure>
 """
 METER = """\
-<div><dt>{name}</dt><dd><span class="reading-bar" style="--share: {share}"></span><output>{share} %</output></dd></div>"""
+<div><dt>{name}</dt>
+<dd><span class="reading-bar" style="--share: {share}"></span><output>{share} %</output></dd></div>"""
 
 
 def network_config() -> dict:

@@ -239,6 +239,40 @@ def test_every_explorer_moves_by_keyboard_and_has_a_name(visit, name):
     assert explorers
 
 
+def test_the_first_page_is_one_screen(visit):
+    page = visit("intro")
+    boxes, height = ("article", "article .front"), SCREENS["desktop"][1]
+    article, start = (page.locator(box).first.evaluate("e => e.getBoundingClientRect().bottom") for box in boxes)
+    assert start <= height and article <= 1.1 * height  # a tenth may hang over, in the widest of the common fonts
+
+
+def test_the_story_of_the_first_page_is_read_with_the_keyboard_and_by_the_button(visit):
+    page = visit("intro")
+    figure = page.locator("figure.reading")
+    slider, button, output = figure.get_by_role("slider"), figure.get_by_role("button"), figure.locator("output").first
+    read, coming = figure.locator(".reading-story span").all()
+    story, last = read.inner_text() + coming.inner_text(), output.inner_text()
+    assert slider.get_attribute("aria-label") == "symbols read" and story.endswith(".")
+    slider.focus()
+    page.keyboard.press("Home")
+    assert read.inner_text() == "" and output.inner_text() == "not yet told"
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert read.text_content() + coming.text_content() == story and len(read.text_content()) == 4
+    said = slider.get_attribute("aria-valuetext")
+    assert said.startswith("4 symbols read; ") and output.inner_text() in said
+    page.keyboard.press("End")
+    assert output.inner_text() == last
+    button.click()
+    assert button.inner_text() == "Pause"
+    page.wait_for_function("document.querySelector('figure.reading input').value > 5", timeout=5000)
+    button.click()
+    assert button.inner_text() == "Read" and coming.text_content()
+    place = slider.input_value()
+    page.wait_for_timeout(300)
+    assert slider.input_value() == place
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_folded_code_is_called_by_its_summary_and_opens(visit, name):
     page = visit(name)
