@@ -66,11 +66,17 @@ def pages(toc) -> list[str]:
 
 
 def contents(student: bool) -> dict:
-    """Return the table of contents, for a student without the parts that hold solutions."""
+    """Return the table of contents, for a student without the solutions."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
-    if student:
-        toc["parts"] = [part for part in toc["parts"] if not any(n.startswith("solutions/") for n in pages(part))]
-    return toc
+    return without_solutions(toc) if student else toc
+
+
+def without_solutions(toc):
+    """Return a table of contents, or a part of one, without the pages in solutions/."""
+    if isinstance(toc, list):
+        return [without_solutions(entry) for entry in toc if not entry.get("file", "").startswith("solutions/")]
+    inner = {word: without_solutions(toc[word]) for word in ("parts", "chapters", "sections") if word in toc}
+    return toc | inner
 
 
 def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bool) -> None:

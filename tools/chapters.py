@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 
 import gallery
+import reading
 import record_page
 from execute import ROOT, WIDGET, ChapterError, chapters, copy_of, figures_of, run
 
@@ -56,6 +57,7 @@ def main() -> None:
             left_over.unlink()
     gallery.write(ROOT)
     record_page.write(ROOT)
+    reading.write(ROOT)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Generate exercises/ from solutions/, as nbgrader releases them, a table for each chapter, and a summary of all.
+"""Generate exercises/ from solutions/, as nbgrader releases them, a table for each chapter, and two summaries of all.
 
 An exercise is a run of cells that begins with a heading of its own; what stands before the first one is the set-up:
 
@@ -17,6 +17,8 @@ from nbgrader.preprocessors import SaveCells
 from traitlets.config import PyFileConfigLoader
 
 from execute import ROOT
+from times import hours
+from times import reading as minutes_of_reading
 
 KINDS = ("Derive", "Build", "Measure")
 LEVELS = ("easy", "medium", "hard")
@@ -103,8 +105,18 @@ def summary(notebooks: list[nbformat.NotebookNode]) -> str:
     return "\n".join(rows) + "\n"
 
 
+def total(chapters: list[Path], notebooks: list[nbformat.NotebookNode]) -> str:
+    """Return a sentence on how long the book takes, from what chapters and exercises say of themselves."""
+    parts = [part for notebook in notebooks for part in split(notebook)[1]]
+    reading = hours(sum(minutes_of_reading(path) for path in chapters))
+    return (
+        f"**How long it takes.** About {reading} to read {len(chapters)} chapters, and "
+        f"{hours(sum(part.minutes for part in parts))} for all {len(parts)} exercises.\n"
+    )
+
+
 def write(into: Path) -> list[Path]:
-    """Write the exercises and the table of every notebook of solutions, and the summary; return the files."""
+    """Write the exercises and the table of every notebook of solutions, and the summaries; return the files."""
     written, notebooks = [], []
     for path in sorted(ROOT.glob("solutions/*.ipynb")):
         notebooks.append(nbformat.read(path, as_version=4))
@@ -112,8 +124,11 @@ def write(into: Path) -> list[Path]:
         nbformat.write(release(nbformat.read(path, as_version=4)), notebook)
         listed.write_text(table(notebooks[-1]), encoding="utf8")
         written += [notebook, listed]
-    (into / "summary.md").write_text(summary(notebooks), encoding="utf8")
-    return [*written, into / "summary.md"]
+    chapters = sorted(ROOT.glob("chapters/*.ipynb"))
+    for name, text in {"summary.md": summary(notebooks), "total.md": total(chapters, notebooks)}.items():
+        (into / name).write_text(text, encoding="utf8")
+        written.append(into / name)
+    return written
 
 
 def main() -> None:

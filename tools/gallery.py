@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,26 @@ HEAD = """\
 
 # Gallery
 
-Every named figure of the book, in the order of the chapters. A caption leads to the place where the figure is drawn,
-together with the code that draws it.
+Every named figure of the book, chapter by chapter, with what it shows. A card leads to the place where the figure is
+drawn, together with the code that draws it.
 """
+GRID = """
+## [{title}](../chapters/{file})
+
+::::{{grid}} 1 2 3 3
+:gutter: 2
+{cards}
+::::
+"""
+CARD = """
+:::{{grid-item-card}}
+:class-card: gallery-card
+:img-top: {name}.svg
+:img-alt: {alt}
+:link: {label}
+:link-type: ref
+{message}
+:::"""
 EMPTY = "\nNo chapter has a figure yet.\n"
 
 
@@ -97,10 +115,9 @@ def page(root: Path) -> str:
     """Return the gallery page for the chapters below `root`."""
     parts = [HEAD]
     for notebook in sorted((root / "chapters").glob("*.ipynb")):
-        entries = list(figures(notebook))
-        if entries:
-            parts.append(f"\n## [{title(notebook)}](../chapters/{notebook.name})\n")
-            parts.extend(_entry(figure) for figure in entries)
+        cards = "\n".join(_card(figure) for figure in figures(notebook))
+        if cards:
+            parts.append(GRID.format(title=title(notebook), file=notebook.name, cards=cards))
     return "".join(parts if len(parts) > 1 else [HEAD, EMPTY])
 
 
@@ -112,16 +129,14 @@ def write(root: Path) -> Path:
     return path
 
 
-def _entry(figure: Figure) -> str:
-    # An image and not a figure, so that the chapter's figure is the only one that carries a number.
-    return f"""
-```{{image}} {figure.name}.svg
-:alt: {figure.alt}
-:align: center
-```
+def message(caption: str) -> str:
+    """Return the first sentence of a caption, with which it says what is to be seen."""
+    return re.split(r"(?<=[.?!])\s", caption, maxsplit=1)[0]
 
-{figure.caption} [In its chapter](#{figure.label})
-"""
+
+def _card(figure: Figure) -> str:
+    # A picture and not a figure, so that the chapter's figure is the only one that carries a number.
+    return CARD.format(name=figure.name, alt=figure.alt, label=figure.label, message=message(figure.caption))
 
 
 def _cells(notebook: Path) -> list[dict]:

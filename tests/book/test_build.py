@@ -167,6 +167,17 @@ def test_every_page_in_the_table_of_contents_exists_and_every_notebook_is_in_it(
         assert notebooks == [name for name in toc if name.startswith(f"{folder}/")]
 
 
+def test_a_chapter_has_a_short_name_and_under_it_its_exercises_and_solutions():
+    parts = {part["caption"]: part["chapters"] for part in book.contents(student=False)["parts"]}
+    for chapter in parts["Chapters"]:
+        name = chapter["file"].removeprefix("chapters/")
+        assert len(chapter["title"]) <= 22, f"{chapter['title']!r} does not fit into the sidebar"
+        assert chapter["sections"] == [
+            {"file": f"exercises/{name}", "title": "Exercises"},
+            {"file": f"solutions/{name}", "title": "Solutions"},
+        ]
+
+
 def test_the_student_edition_lacks_the_solutions_and_nothing_leads_to_them():
     whole, given = book.pages(book.contents(student=False)), book.pages(book.contents(student=True))
     assert [name for name in whole if name not in given] == [name for name in whole if name.startswith("solutions/")]

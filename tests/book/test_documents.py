@@ -18,7 +18,10 @@ from unrolled import __version__
 
 pytestmark = pytest.mark.book
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE-TEXT.md", "intro.md", "teaching.md")
+DOCUMENTS = (
+    *("README.md", "CONTRIBUTING.md", "running.md", "teaching.md"),  # these name commands
+    *("CHANGELOG.md", "LICENSE-TEXT.md", "intro.md"),
+)
 MADE_LATER = {".venv", "_build/html", "_build/html/index.html", ".venv/bin/activate"}
 OF_A_COURSE = re.compile(r"(\.\./handed-in|source|release|submitted|feedback)(/|$)|ada\.ipynb|nbgrader_config\.py")
 PATHLIKE = re.compile(r"[\w.-]*/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|py|yml|cff|bib|ipynb)|\.venv")
@@ -60,7 +63,7 @@ def test_a_path_that_is_not_there_is_found():
     ]
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS[:3], "teaching.md"])
+@pytest.mark.parametrize("document", DOCUMENTS[:4])
 def test_every_make_command_in_a_document_is_a_target(document):
     named = {target[1] for span in spans(read(document)) if (target := re.match(r"make ([a-z]+)", span))}
     assert named, f"{document} names no command"
@@ -72,7 +75,7 @@ def test_contributing_names_all_that_change_tracked_files_and_all_that_precede_a
     assert {"chapters", "exercises", "records", "address", "check", "compat", "claims"} <= named
 
 
-@pytest.mark.parametrize("document", DOCUMENTS[:2])
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "running.md"])
 def test_every_command_of_the_library_in_a_document_parses(document):
     from unrolled.__main__ import parser
 
@@ -192,8 +195,17 @@ def answer(self_test, number: int) -> str:
     return " ".join(self_test[number - 1][1].split())
 
 
+def printed(self_test, number: int) -> str:
+    """Return what the code of a question prints."""
+    code = re.search(r"```python\n(.*?)```", self_test[number - 1][0], re.DOTALL)[1]
+    output = io.StringIO()
+    with redirect_stdout(output):
+        exec(code, {})
+    return output.getvalue().strip()
+
+
 def test_every_question_has_one_answer(self_test):
-    assert len(self_test) == 8
+    assert len(self_test) == 13 and "\nThirteen questions," in read("prerequisites.md")
     assert all(len(part) == 2 for part in self_test)
 
 
@@ -215,35 +227,59 @@ def test_answer_2_powers(self_test):
     assert large / small == pytest.approx(1e6, rel=0.05) and "about a million times" in answer(self_test, 2)
 
 
-def test_answer_3_chain_rule(self_test):
+def test_answer_3_norm_and_eigenvalue(self_test):
+    A = np.array([[0, 2], [0, 0]])
+    said = answer(self_test, 3)
+    assert not np.linalg.eigvals(A).any() and said.startswith("Both eigenvalues are 0.")
+    assert np.linalg.svd(A)[1].tolist() == [2, 0] and "are 2 and 0." in said
+    assert (A @ [0, 1]).tolist() == [2, 0] and r"$(0, 1)^\top$ becomes $(2, 0)^\top$" in said
+    assert not (A @ A).any() and r"$\mathbf{A}^2 = \mathbf{0}$" in said
+
+
+def test_answer_4_chain_rule(self_test):
     w, x, step = 0.5, 2.0, 1e-6
     slope = (math.tanh((w + step) * x) - math.tanh((w - step) * x)) / (2 * step)
     assert slope == pytest.approx(x * (1 - math.tanh(w * x) ** 2))
-    assert rf"\approx {slope:.3f}$" in answer(self_test, 3)
+    said = answer(self_test, 4)
+    assert rf"\approx {slope:.3f}$" in said
+    x = 3
+    through_u, through_v = x**2 * 2, 2 * x * 2 * x
+    assert f"= {through_u}$, through $v$" in said and f"= {through_v}$." in said
+    assert f"Together they are {through_u + through_v}" in said and f"= {6 * x**2}$" in said
 
 
-def test_answer_4_cost(self_test):
+def test_answers_5_6_and_13_are_what_the_code_prints(self_test):
+    first, second = printed(self_test, 5).splitlines()
+    assert answer(self_test, 5).startswith(f"{first} and {second}.") and f"$f'(2) = {float(first):g}$" in answer(
+        self_test, 5
+    )
+    first, second = printed(self_test, 6).splitlines()
+    assert answer(self_test, 6).startswith(f"`{first}`, the derivative of question 4, and `{second}`.")
+    assert answer(self_test, 13).startswith(f"`{printed(self_test, 13)}`.")
+
+
+def test_answer_7_cost(self_test):
     p = np.array([1 / 2, 1 / 4, 1 / 8])
     nats = -np.log(p).mean()
-    said = answer(self_test, 4)
+    said = answer(self_test, 7)
     assert f"$1/{1 / p.prod():.0f}$" in said
     assert nats == pytest.approx(2 * math.log(2)) and rf"\approx {nats:.3f}$ nats" in said
     assert f"exactly {nats / math.log(2):g} bits" in said
     assert f"= {math.exp(nats):g}$" in said
 
 
-def test_answer_5_halves(self_test):
+def test_answer_8_halves(self_test):
     whole = math.exp((math.log(2) + math.log(8)) / 2)
-    assert answer(self_test, 5).startswith(f"{whole:.0f}, and not {(2 + 8) / 2:.0f}.")
+    assert answer(self_test, 8).startswith(f"{whole:.0f}, and not {(2 + 8) / 2:.0f}.")
 
 
-def test_answer_6_entropy(self_test):
+def test_answer_9_entropy(self_test):
     p = np.array([1 / 2, 1 / 4, 1 / 4])
-    assert f"= {-(p * np.log2(p)).sum():g}$ bits" in answer(self_test, 6)
-    assert rf"\approx {-(p * np.log2(np.full(3, 1 / 3))).sum():.3f}$ bits" in answer(self_test, 6)
+    assert f"= {-(p * np.log2(p)).sum():g}$ bits" in answer(self_test, 9)
+    assert rf"\approx {-(p * np.log2(np.full(3, 1 / 3))).sum():.3f}$ bits" in answer(self_test, 9)
 
 
-def test_answer_7_softmax(self_test):
+def test_answer_10_softmax(self_test):
     def softmax(scores):
         powers = np.exp(scores)
         return powers / powers.sum()
@@ -251,15 +287,18 @@ def test_answer_7_softmax(self_test):
     scores = np.array([0, math.log(2), math.log(5)])
     result = softmax(scores)
     assert np.allclose(result, softmax(scores + 100))
-    assert str(tuple(result.round(3).tolist())) in answer(self_test, 7)
+    assert str(tuple(result.round(3).tolist())) in answer(self_test, 10)
 
 
-def test_answer_8_gradients(self_test):
-    code = re.search(r"```python\n(.*?)```", self_test[7][0], re.DOTALL)[1]
-    printed = io.StringIO()
-    with redirect_stdout(printed):
-        exec(code, {})
-    assert answer(self_test, 8).startswith(f"{printed.getvalue().strip()}. The derivative")
+def test_answer_11_seeds(self_test):
+    seeds = np.array([1.58, 1.60, 1.62])
+    said = answer(self_test, 11)
+    assert f"The mean is {seeds.mean():.2f}," in said
+    assert f"is {seeds.std(ddof=1):.2f}:" in said and rf"${seeds.mean():.2f} \pm {seeds.std(ddof=1):.2f}$" in said
+
+
+def test_answer_12_gradients(self_test):
+    assert answer(self_test, 12).startswith(f"{printed(self_test, 12)}. The derivative")
 
 
 # The gallery
@@ -276,7 +315,10 @@ def cell(source: str, **mystnb) -> dict:
     return {"cell_type": "code", "source": source, "metadata": {"mystnb": mystnb}}
 
 
-GOOD = {"image": {"alt": "Line chart,\nof a fall."}, "figure": {"name": "fig-fall", "caption": "What *falls*."}}
+GOOD = {
+    "image": {"alt": "Line chart,\nof a fall."},
+    "figure": {"name": "fig-fall", "caption": "It *falls* by\n0.5. A line for each weight."},
+}
 
 
 def test_the_gallery_is_up_to_date():
@@ -284,16 +326,16 @@ def test_the_gallery_is_up_to_date():
 
 
 def test_the_gallery_shows_every_stored_figure_once():
-    shown = re.findall(r"^```\{image\} (.*)\.svg$", read("figures/index.md"), re.MULTILINE)
+    shown = re.findall(r"^:img-top: (.*)\.svg$", read("figures/index.md"), re.MULTILINE)
     assert sorted(shown) == sorted(path.stem for path in (ROOT / "figures").glob("*.svg"))
 
 
 def test_the_gallery_takes_its_text_from_the_cell(tmp_path):
     chapter(tmp_path, [cell("x = 1"), cell('fig = draw(1, 2)\nplots.save(fig, "a-fall")\n', **GOOD)])
     page = gallery.write(tmp_path).read_text(encoding="utf8")
-    assert "## [A *title*](../chapters/02-test.ipynb)" in page
-    assert "```{image} a-fall.svg\n:alt: Line chart, of a fall.\n" in page
-    assert "What *falls*. [In its chapter](#fig-fall)" in page
+    assert "## [A *title*](../chapters/02-test.ipynb)\n\n::::{grid} 1 2 3 3\n" in page
+    assert ":img-top: a-fall.svg\n:img-alt: Line chart, of a fall.\n:link: fig-fall\n:link-type: ref\n" in page
+    assert "\nIt *falls* by 0.5.\n:::\n" in page and page.count(":::{grid-item-card}") == 1
     assert gallery.EMPTY not in page
 
 

@@ -22,10 +22,35 @@ pytestmark = pytest.mark.book
 PAGES = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8")))
 NOTEBOOKS = [name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()]
 CHAPTERS = [name for name in NOTEBOOKS if name.startswith("chapters/")]
-SCREENS = {"desktop": (1280, 900), "phone": (390, 844)}
+SCREENS = {"desktop": (1280, 900), "phone": (360, 780)}
 WIDGETS_READY = 20_000  # milliseconds
 CUT = """[...document.querySelectorAll("article pre")]
     .filter(block => block.scrollWidth > block.clientWidth).map(block => block.innerText)"""
+
+# What becomes of each formula and table: it fits, or scrolls inside a box that fits, or is cut off. A slanted letter
+# may lean over the edge of its box.
+FITTING = """() => {
+    document.querySelectorAll("article details").forEach(fold => { fold.open = true; });
+    const extent = (boxes) => {
+        const shown = boxes.map(box => box.getBoundingClientRect()).filter(box => box.width);
+        return [Math.min(...shown.map(box => box.left)), Math.max(...shown.map(box => box.right))];
+    };
+    const fate = (box, [left, right]) => {
+        for (; box.tagName !== "BODY"; box = box.parentElement) {
+            const view = box.getBoundingClientRect(), over = getComputedStyle(box).overflowX;
+            if (over === "visible" || (left >= view.left - 3 && right <= view.right + 3)) continue;
+            if (over === "hidden" || over === "clip") return "is cut off";
+            return fate(box.parentElement, [view.left, view.right]) === "fits" ? "scrolls" : "is cut off";
+        }
+        return left >= -1 && right <= innerWidth + 1 ? "fits" : "is cut off";
+    };
+    const items = [...document.querySelectorAll("article mjx-container, article table")];
+    return items.map(item => {
+        const formula = item.tagName !== "TABLE", span = extent(formula ? [...item.querySelectorAll("mjx-c")] : [item]);
+        const name = item.closest("[id]").id + ": " + (formula ? "formula" : "table") + ", ";
+        return [isFinite(span[0]) ? fate(item, span) : "fits", name + Math.round(span[1] - span[0]) + " pixels"];
+    });
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -132,13 +157,38 @@ def test_there_is_one_way_to_search(visit, screen):
     assert shown == 1
 
 
+@pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("name", PAGES)
-def test_equations_are_rendered(visit, name):
-    page = visit(name)
+def test_formulas_are_rendered_and_fit_or_on_a_phone_scroll_inside_themselves(visit, name, screen):
+    page = visit(name, screen)
     written = page.locator("article .math").count()
     assert page.locator("article mjx-container").count() >= written
     assert page.locator("mjx-merror, .MathJax_Error").count() == 0
     assert written or name not in CHAPTERS
+    allowed = {"fits"} if screen == "desktop" else {"fits", "scrolls"}
+    wrong = [f"{what} {fate}" for fate, what in page.evaluate(FITTING) if fate not in allowed]
+    assert not wrong, "break the formula, or shorten the table:\n" + "\n".join(wrong)
+
+
+WIDE = "<div id=wide style='overflow-x: {over}; width: {width}'><table style='width: 3000px'><td>-</td></table></div>"
+
+
+@pytest.mark.parametrize(
+    "over, width, fate",
+    [
+        ("visible", "auto", "is cut off"),
+        ("hidden", "auto", "is cut off"),
+        ("auto", "auto", "scrolls"),
+        ("auto", "2000px", "is cut off"),
+        ("auto", "3000px", "is cut off"),
+    ],
+)
+def test_what_does_not_fit_is_found(visit, over, width, fate):
+    page = visit("notation", "phone")
+    page.locator("article").evaluate(f'e => e.insertAdjacentHTML("beforeend", "{WIDE.format(over=over, width=width)}")')
+    assert [found for found, name in page.evaluate(FITTING) if name.startswith("wide: ")] == [fate]
+    page.locator("article span.math mjx-container").first.evaluate("e => { e.style.maxWidth = '3px'; }")
+    assert "scrolls" in {found for found, name in page.evaluate(FITTING) if "formula" in name}
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -149,12 +199,21 @@ def test_pictures_are_visible_in_proportion_and_say_what_they_show(visit, name, 
         page.wait_for_selector(".unrolled-explorer img.widget-image", timeout=WIDGETS_READY)
     script = """() => [...document.querySelectorAll('article img')].filter(e => !e.hidden).map(e => ({
         source: e.src.slice(-60), width: e.naturalWidth, shown: e.getBoundingClientRect().width, alt: e.alt,
+        framed: getComputedStyle(e).objectFit === "contain",
         stretch: e.height * e.naturalWidth / (e.width * e.naturalHeight) }))"""
     pictures = page.evaluate(script)
     assert [p for p in pictures if not p["width"] or not p["shown"]] == []
-    assert [p for p in pictures if not 0.98 < p["stretch"] < 1.02] == [], "out of proportion"
+    assert [p for p in pictures if not p["framed"] and not 0.98 < p["stretch"] < 1.02] == [], "out of proportion"
     assert [p for p in pictures if " " not in p["alt"].strip()] == [], "no alt text, or a hash"
     assert pictures or name not in CHAPTERS
+
+
+@pytest.mark.parametrize("screen, across", [("desktop", 3), ("phone", 1)])
+def test_the_gallery_has_three_cards_across_on_a_desk_and_one_on_a_phone(visit, screen, across):
+    tops = "e => [...e.querySelectorAll('.gallery-card')].map(card => card.getBoundingClientRect().top)"
+    for grid in visit("figures/index", screen).locator("article .sd-row").all():
+        found = grid.evaluate(tops)
+        assert found.count(found[0]) == min(across, len(found))
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -178,6 +237,40 @@ def test_every_explorer_moves_by_keyboard_and_has_a_name(visit, name):
         assert handle.get_attribute("aria-valuetext") != value
         assert picture.evaluate("e => e.decode().then(() => e.naturalWidth)") > 0
     assert explorers
+
+
+def test_the_first_page_is_one_screen(visit):
+    page = visit("intro")
+    boxes, height = ("article", "article .front"), SCREENS["desktop"][1]
+    article, start = (page.locator(box).first.evaluate("e => e.getBoundingClientRect().bottom") for box in boxes)
+    assert start <= height and article <= 1.1 * height  # a tenth may hang over, in the widest of the common fonts
+
+
+def test_the_story_of_the_first_page_is_read_with_the_keyboard_and_by_the_button(visit):
+    page = visit("intro")
+    figure = page.locator("figure.reading")
+    slider, button, output = figure.get_by_role("slider"), figure.get_by_role("button"), figure.locator("output").first
+    read, coming = figure.locator(".reading-story span").all()
+    story, last = read.inner_text() + coming.inner_text(), output.inner_text()
+    assert slider.get_attribute("aria-label") == "symbols read" and story.endswith(".")
+    slider.focus()
+    page.keyboard.press("Home")
+    assert read.inner_text() == "" and output.inner_text() == "not yet told"
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert read.text_content() + coming.text_content() == story and len(read.text_content()) == 4
+    said = slider.get_attribute("aria-valuetext")
+    assert said.startswith("4 symbols read; ") and output.inner_text() in said
+    page.keyboard.press("End")
+    assert output.inner_text() == last
+    button.click()
+    assert button.inner_text() == "Pause"
+    page.wait_for_function("document.querySelector('figure.reading input').value > 5", timeout=5000)
+    button.click()
+    assert button.inner_text() == "Read" and coming.text_content()
+    place = slider.input_value()
+    page.wait_for_timeout(300)
+    assert slider.input_value() == place
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -11,20 +11,18 @@ from traitlets.config import PyFileConfigLoader
 
 import exercises
 import teaching
+import times
 from exercise_cases import CASES, mutants, role, run
 from places import ROOT
 
 pytestmark = pytest.mark.book
 WEEKS = {"Four weeks": 4, "Eight weeks": 8}
 CHAPTERS = {int(path.name[:2]): path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
-TIMES = {"fifty minutes": 50, "an hour": 60, "an hour and a quarter": 75, "seventy-five minutes": 75}
 
 
 def reading(chapter: int) -> int:
     """Return how many minutes a chapter says that its reading takes."""
-    opening = "\n".join(cell.source for cell in nbformat.read(CHAPTERS[chapter], as_version=4).cells[:2])
-    said = " ".join(re.search(r"Reading\s+takes\s+about\s+([^;.]+)", opening)[1].split())
-    return TIMES[said] if said in TIMES else int(re.fullmatch(r"(\d+) minutes", said)[1])
+    return times.reading(CHAPTERS[chapter])
 
 
 # The plans
