@@ -89,7 +89,7 @@ RATES = {
     "lstm": [4e-3, 8e-3, 1.6e-2, 3.2e-2, 6.4e-2],
     "gru": [2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2],
     "gru-after": [2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2],
-    "lstm-1997": [4e-3, 8e-3, 1.6e-2, 3.2e-2, 6.4e-2],
+    "lstm-1997": [8e-3, 1.6e-2, 3.2e-2, 6.4e-2, 1.28e-1],
 }
 UNIFORM, ORTHOGONAL = ({"initialisation": kind} for kind in ("uniform", "orthogonal"))
 VARIANTS: dict[str, list[Setting]] = {  # initialisations, and each cell's own knob: its nonlinearity, or a gate's bias
