@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import book
 import gallery
 from places import ROOT
 from unrolled import __version__
@@ -108,6 +109,39 @@ def test_licences_are_the_ones_named():
     assert "https://creativecommons.org/licenses/by/4.0/legalcode" in text
 
 
+# The language
+
+AMERICAN = re.compile(  # no word that is British, too, such as "size" and "metre"
+    r"\b((?!prize|seize)\w*[a-z]{2}(?<!s)iz(e[drs]?|ing|ations?|ers?)|\w*lyz(e[drs]?|ing)|colors?|colored|behaviors?|favor\w*|flavors?"
+    r"|neighbor\w*|center(s|ed|ing)?|gray|label(ed|ing)|model(ed|ing)|travel(ed|ing)|cancel(ed|ing)|artifacts?)\b",
+    re.IGNORECASE,
+)
+
+
+def american(text: str) -> list[str]:
+    """Return the words of a text, its code and its formulas left out, that are spelt as in American English."""
+    prose = re.sub(r"```\w*\n.*?```|`[^`]*`|\]\([^)]*\)|\$[^$]*\$|https?://\S+", "", text, flags=re.DOTALL)
+    return [found[0] for found in AMERICAN.finditer(prose)]
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)
+def test_a_document_is_spelt_as_in_british_english(path):
+    assert american(path.read_text(encoding="utf8")) == []
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*/0*.ipynb")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_notebook_is_spelt_as_in_british_english(path):
+    for number, cell in enumerate(json.loads(path.read_text(encoding="utf8"))["cells"], start=1):
+        shown = "".join(cell["source"]) if cell["cell_type"] == "markdown" else ""
+        texts = [shown, *re.findall(r'": "([^"]*)"', json.dumps(cell["metadata"].get("mystnb", {})))]
+        assert [word for text in texts for word in american(text)] == [], f"cell {number}"
+
+
+def test_american_words_are_found_and_british_ones_are_not():
+    text = "The size of a prize, a colour, `color`, $center$; an analyzed neighbor optimizes its behavior."
+    assert american(text) == ["analyzed", "neighbor", "optimizes", "behavior"]
+
+
 # The workflows
 
 
@@ -171,6 +205,29 @@ def test_every_work_is_complete(works):
         if "pages" in work.fields:
             first, last = map(int, work.fields["pages"].split("--"))
             assert first < last, f"{key}: pages {first} to {last}"
+
+
+def test_proceedings_of_one_series_are_given_alike(works):
+    for key, work in works.items():
+        where = work.fields.get("booktitle", "")
+        if "International Conference on Machine Learning" in where or "Artificial Intelligence and Statistics" in where:
+            assert work.fields["series"] == "Proceedings of Machine Learning Research", key
+            assert {"volume", "pages"} <= set(work.fields), f"{key} lacks its volume or its pages"
+        if "Advances in Neural" in where or "Association for Computational Linguistics" in where:
+            assert "pages" in work.fields, f"{key} lacks its pages"
+        if "Learning Representations" in where:
+            assert where == "International Conference on Learning Representations ({ICLR})" and "eprint" in work.fields
+
+
+def cited() -> set[str]:
+    """Return the keys of all works that a page of the book cites."""
+    pages = [page for name in book.pages(book.contents(student=False)) for page in ROOT.glob(f"{name}.*")]
+    roles = re.findall(r"\{cite(?::\w+)?\}`([^`]+)`", "\n".join(page.read_text(encoding="utf8") for page in pages))
+    return {key.strip() for role in roles for key in role.split(",")}
+
+
+def test_every_work_is_cited_and_every_work_cited_is_there(works):
+    assert set(works) == cited()
 
 
 def test_every_key_is_its_authors_and_its_year(works):
