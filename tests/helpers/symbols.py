@@ -16,20 +16,9 @@ ACCENTS = {"\\hat", "\\tilde", "\\bar"}
 NOT_READ = {"\\text", "\\begin", "\\end"}  # their braces hold no formula
 LAYOUT = {  # what is the same in every textbook, or only arranges
     *("\\frac", "\\tfrac", "\\sqrt", "\\sum", "\\prod", "\\lim", "\\max", "\\min", "\\exp", "\\infty", "\\to", "\\mid"),
-    *("\\le", "\\in", "\\cdot", "\\cdots", "\\ldots", "\\dots", "\\leftarrow", "\\top", "\\lVert", "\\rVert", "\\quad"),
-    *(
-        "\\qquad",
-        "\\big",
-        "\\Big",
-        "\\bigl",
-        "\\bigr",
-        "\\Bigl",
-        "\\Bigr",
-        "\\left",
-        "\\right",
-        "\\underbrace",
-        "\\partial",
-    ),
+    *("\\le", "\\in", "\\cdot", "\\cdots", "\\ldots", "\\dots", "\\times", "\\leftarrow", "\\top", "\\lVert"),
+    *("\\rVert", "\\big", "\\Big", "\\bigl", "\\bigr", "\\Bigl", "\\Bigr", "\\left", "\\right", "\\quad", "\\qquad"),
+    *("\\underbrace", "\\partial"),
 }
 STEP, INDEX = r"[tskT0-9+\-,]*", r"[tskijgmnT0-9+\-,/]*"
 WEIGHTS = {r"\mathbf{W}", r"\mathbf{b}"}  # their subscripts are their names
