@@ -72,3 +72,19 @@ def test_shapes_that_do_not_fit_are_refused():
         ValueError, match=r"second has shape \(1, 2\), and lengths \(3,\); the last axis is the stories"
     ):
         comparison.over_stories([1.0, 2.0, 3.0], [2.0, 1.0], [1, 1, 1])
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95, float("nan")])
+def test_a_confidence_that_is_no_probability_is_refused(confidence):
+    for compare in (
+        lambda: comparison.t_quantile(confidence, 4),
+        lambda: comparison.over_seeds([1.0, 2.0], [3.0, 4.0], confidence),
+        lambda: comparison.over_stories([1.0], [2.0], [1], confidence=confidence),
+    ):
+        with pytest.raises(ValueError, match=f"confidence is {confidence}; it must be between 0 and 1, such as 0.95"):
+            compare()
+
+
+def test_no_freedom_is_refused():
+    with pytest.raises(ValueError, match="freedom is 0; it must be 1 or more"):
+        comparison.t_quantile(0.95, 0)

@@ -7,6 +7,7 @@ is solved but the loss on the way: a network that has not arrived when the budge
 from __future__ import annotations
 
 import math
+import operator
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import torch
 
 from unrolled import settings, tasks
 from unrolled.experiments.base import Configuration, Experiment, Metric, cell, kept
-from unrolled.experiments.memory_tasks import ENDING, attempt, cell_of, ending
-from unrolled.experiments.tuning import SEARCH, Tuned, check_chosen, choice, grid, waiting
+from unrolled.experiments.memory_tasks import ENDING, attempt, cell_of, ending, flushing
+from unrolled.experiments.tuning import SEARCH, Tuned, check_chosen, decided, grid
 
 SEARCHED = "copy-adding-tuning"
 RATES = [5e-4, 1.5e-3, 5e-3, 1.5e-2]
@@ -25,12 +26,8 @@ def train(config: Configuration, seed: int, updates: int) -> tuple[tasks.Outcome
     """Train the network of a configuration on its task for at most so many updates."""
     task = tasks.TASKS[config["task"]](config["length"])
     torch.manual_seed(seed)
-    # Gradients that vanish are subnormal numbers before they are zero, and those take a processor several times longer.
-    torch.set_flush_denormal(True)
-    try:
+    with flushing():
         _, outcome = attempt(config | {"updates": updates}, task, cell_of(config, task.input_size), seed)
-    finally:
-        torch.set_flush_denormal(False)
     return outcome, task
 
 
@@ -139,11 +136,7 @@ def _searches(profile: str) -> dict[str, Configuration]:
 
 
 def _contenders(profile: str) -> dict[str, Configuration]:
-    contenders = {}
-    for label, searched in _searches(profile).items():
-        chosen = choice(SEARCHED, label, searched)
-        contenders[label] = _base(profile)[label] | chosen if chosen else waiting(SEARCHED, label)
-    return contenders
+    return decided(SEARCHED, _searches(profile), _base(profile), operator.or_)
 
 
 EXPERIMENTS = (

@@ -20,7 +20,7 @@ from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, f
 from unrolled.experiments.gradients import last_loss, windows_of
 from unrolled.experiments.reading import Encoded, encoded
 from unrolled.experiments.tuning import Tuned, check_chosen
-from unrolled.measure import evaluate
+from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
 
 
@@ -35,15 +35,16 @@ def terms(network: LanguageModel, tokens: torch.Tensor) -> tuple[torch.Tensor, t
         The median over the sequences of its norm, as a share of that at lag 0, (steps,); and its mean over the
         sequences, as a term of the gradient of the embedding matrix, (steps, vocabulary, embedding_size).
     """
-    inputs = network.embed(tokens[:, :-1]).detach().requires_grad_()
-    states, _ = network.core(inputs, network.initial_state(len(inputs)))
-    losses = last_loss(network, tokens[:, -1])(states[:, -1])
-    (gradient,) = torch.autograd.grad(losses.sum(), inputs)  # (sequences, steps, embedding_size)
-    gradient, read = gradient.flip(1).double(), tokens[:, :-1].flip(1)  # by lag
-    norms = gradient.norm(dim=-1)
-    steps, vocab_size, embedding_size = gradient.shape[1], network.vocab_size, gradient.shape[2]
+
+    def read(inputs: torch.Tensor) -> torch.Tensor:
+        return network.core(inputs, network.initial_state(len(inputs)))[0]
+
+    inputs, symbols = network.embed(tokens[:, :-1]), tokens[:, :-1].flip(1)  # the symbols by lag
+    gradient = gradients.input_gradients(read, inputs, last_loss(network, tokens[:, -1]))
+    norms = gradient.norm(dim=-1)  # (sequences, steps)
+    (_, steps, embedding_size), vocab_size = gradient.shape, network.vocab_size
     sums = gradient.new_zeros(steps * vocab_size, embedding_size)
-    rows = read + vocab_size * torch.arange(steps, device=read.device)
+    rows = symbols + vocab_size * torch.arange(steps, device=symbols.device)
     sums.index_add_(0, rows.flatten(), gradient.flatten(0, 1))
     mean = sums.view(steps, vocab_size, embedding_size) * network.embedding_scale / len(tokens)
     return (norms / norms[:, :1]).median(dim=0).values, mean

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -70,19 +72,28 @@ ENDING = {
 }
 
 
+@contextmanager
+def flushing() -> Iterator[None]:
+    """Take subnormal numbers for zero for a while.
+
+    A gradient that vanishes is subnormal before it is zero, and such numbers take a processor several times longer.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
     """Train a network at each length of one task; each begins with the same seed."""
     endings = []
-    # Gradients that vanish are subnormal numbers before they are zero, and those take a processor several times longer.
-    torch.set_flush_denormal(True)
-    try:
+    with flushing():
         for length in config["lengths"]:
             task = tasks.TASKS[config["task"]](length)
             torch.manual_seed(seed)
             _, outcome = attempt(config, task, cell_of(config, task.input_size), seed)
             endings.append(ending(outcome, task))
-    finally:
-        torch.set_flush_denormal(False)
     by_length = {name: [each[name] for each in endings] for name in ENDING}
     return by_length | {"solved": sum(by_length["success"])}
 

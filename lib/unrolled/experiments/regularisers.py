@@ -11,7 +11,7 @@ from pathlib import Path
 
 from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, recipe
 from unrolled.experiments.reading import text
-from unrolled.experiments.tuning import SEARCH, Tuned, check_chosen, choice, grid, tune, waiting, with_setting
+from unrolled.experiments.tuning import SEARCH, Tuned, check_chosen, decided, grid, tune
 from unrolled.measure import evaluate
 
 SEARCHED = "regularisers-tuning"
@@ -87,11 +87,7 @@ def _searches(profile: str) -> dict[str, Configuration]:
 
 
 def _contenders(profile: str) -> dict[str, Configuration]:
-    contenders = {}
-    for label, searched in _searches(profile).items():
-        chosen = choice(SEARCHED, label, searched)
-        contenders[label] = with_setting(_base(profile)[label], chosen) if chosen else waiting(SEARCHED, label)
-    return contenders
+    return decided(SEARCHED, _searches(profile), _base(profile))
 
 
 EXPERIMENTS = (

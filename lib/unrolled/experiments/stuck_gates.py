@@ -91,7 +91,8 @@ FORGET_GATES = {  # the forget bias, and what is stuck
 def _over_budget(profile: str) -> dict[str, Configuration]:
     """Return the contenders of `gates-over-budget`: the LSTM of `cells-over-budget` with four forget gates.
 
-    All begin orthogonal. The learning rate is the one that was chosen there for the number of updates.
+    All begin orthogonal, with the learning rate that was chosen there for the number of updates, whatever forget bias
+    was chosen with it: not equal trials, as the protocol asks for.
     """
     comparison = cells_over_budget.COMPARISON
     return {

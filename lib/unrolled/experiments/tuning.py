@@ -116,6 +116,27 @@ def choice(name: str, label: str, config: Configuration) -> Setting | None:
     return config["settings"][record.parts[label, 0].metrics["chosen"]]
 
 
+def decided(
+    name: str,
+    searches: Mapping[str, Configuration],
+    bases: Mapping[str, Configuration],
+    put: Callable[[Configuration, Setting], Configuration] = with_setting,
+) -> dict[str, Configuration]:
+    """Return each contender with the setting that its search chose, or what waits for it.
+
+    Args:
+        name: the experiment that searched.
+        searches: its configurations, by label.
+        bases: the contenders before anything is chosen, by the same labels.
+        put: maps a contender and a setting to the contender with it.
+    """
+    chosen = {label: choice(name, label, search) for label, search in searches.items()}
+    return {
+        label: waiting(name, label) if setting is None else put(bases[label], setting)
+        for label, setting in chosen.items()
+    }
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Contenders that are compared after several numbers of updates, with settings chosen for each of them apart.

@@ -36,6 +36,11 @@ class Difference(NamedTuple):
         return self.low > 0 or self.high < 0
 
 
+def _check(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
+
+
 def t_quantile(confidence: float, freedom: int) -> float:
     """Return the limit that Student's t stays within, in absolute value, with a probability.
 
@@ -43,10 +48,16 @@ def t_quantile(confidence: float, freedom: int) -> float:
         confidence: the probability, between 0 and 1.
         freedom: the degrees of freedom, 1 or more.
 
+    Raises:
+        ValueError: an argument is out of range.
+
     Example:
         >>> round(t_quantile(0.95, 4), 3)
         2.776
     """
+    _check(confidence)
+    if freedom < 1:
+        raise ValueError(f"freedom is {freedom}; it must be 1 or more")
 
     def beyond(x: float) -> float:  # the two tails together, less what they should be; x = ν / (ν + t²)
         return betainc(freedom / 2, 0.5, 0, x, regularized=True) - (1 - confidence)
@@ -67,7 +78,7 @@ def over_seeds(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) ->
         The difference, first minus second.
 
     Raises:
-        ValueError: the shapes differ, or there are fewer than two seeds.
+        ValueError: the shapes differ, there are fewer than two seeds, or the confidence is out of range.
 
     Example:
         >>> over_seeds([0.50, 0.52, 0.51], [0.60, 0.63, 0.60]).clear
@@ -108,12 +119,13 @@ def over_stories(
         The difference in nats per symbol, first minus second.
 
     Raises:
-        ValueError: the shapes do not fit.
+        ValueError: the shapes do not fit, or the confidence is out of range.
 
     Example:
         >>> over_stories([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], lengths=[10, 10, 10]).clear
         True
     """
+    _check(confidence)
     lengths = np.asarray(lengths, dtype=float)
     rows = [np.atleast_2d(np.asarray(costs, dtype=float)) for costs in (first, second)]
     for name, row in zip(("first", "second"), rows, strict=True):

@@ -22,6 +22,7 @@ __all__ = [
     "gradient_by_input",
     "gradient_by_lag",
     "half_life",
+    "input_gradients",
     "lag_of",
     "lyapunov",
     "product",
@@ -157,6 +158,30 @@ def gradient_by_lag(
     return torch.stack([gradient.double().norm(dim=-1) for gradient in reversed(gradients)], dim=1)
 
 
+def input_gradients(read: Loss, inputs: torch.Tensor, loss: Loss) -> torch.Tensor:
+    """Return ∂L_T/∂x_t of every sequence at every lag T − t.
+
+    Args:
+        read, inputs, loss: as for `gradient_by_input`.
+
+    Returns:
+        The gradients, (batch, time, input_size), float64: at lag 0 that of the last input.
+
+    Raises:
+        ValueError: the loss does not return one number for each sequence.
+
+    Example:
+        >>> doubles = lambda inputs: 2 * inputs
+        >>> input_gradients(doubles, torch.zeros(1, 2, 1), lambda last: last[:, 0]).tolist()
+        [[[2.0], [0.0]]]
+    """
+    inputs = inputs.detach().requires_grad_()
+    with torch.enable_grad():
+        losses = _losses(loss, read(inputs)[:, -1])
+        (gradient,) = torch.autograd.grad(losses.sum(), inputs)  # sequences do not interact
+    return gradient.double().flip(1)
+
+
 def gradient_by_input(read: Loss, inputs: torch.Tensor, loss: Loss) -> torch.Tensor:
     """Return ‖∂L_T/∂x_t‖ of every sequence at every lag T − t: the sensitivity of the last loss to each input.
 
@@ -180,11 +205,7 @@ def gradient_by_input(read: Loss, inputs: torch.Tensor, loss: Loss) -> torch.Ten
         >>> gradient_by_input(sums, torch.zeros(1, 3, 4), lambda last: last[:, 0]).tolist()
         [[1.0, 1.0, 1.0]]
     """
-    inputs = inputs.detach().requires_grad_()
-    with torch.enable_grad():
-        losses = _losses(loss, read(inputs)[:, -1])
-        (gradient,) = torch.autograd.grad(losses.sum(), inputs)  # sequences do not interact
-    return gradient.double().norm(dim=-1).flip(1)
+    return input_gradients(read, inputs, loss).norm(dim=-1)
 
 
 def recurrent_gradient(cell: Cell, inputs: torch.Tensor, loss: Loss, state: State | None = None) -> np.ndarray:
