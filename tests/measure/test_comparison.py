@@ -26,6 +26,19 @@ def test_seeds_are_paired():
     assert turned.low == pytest.approx(-comparison.over_seeds(base[::-1] + 0.01, base).high)
 
 
+def test_the_interval_over_seeds_is_that_of_the_textbook():
+    difference = comparison.over_seeds([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
+    reach = TABLE[2] / 3**0.5  # two degrees of freedom, and a standard deviation of 1
+    assert difference == pytest.approx((2.0, 2.0 - reach, 2.0 + reach), abs=1e-3)
+
+
+def test_a_draw_is_divided_by_its_own_symbols():
+    """Where every symbol of every story costs half a nat more, every draw says so, however long its stories."""
+    lengths = np.array([1, 10, 100, 1000])
+    difference = comparison.over_stories(lengths * 1.0, lengths * 0.5, lengths)
+    assert difference == pytest.approx((0.5, 0.5, 0.5))
+
+
 def test_three_seeds_are_enough_only_where_they_agree():
     assert not comparison.over_seeds([0.0, 0.1, 0.2], [0.11, 0.2, 0.21]).clear
     assert comparison.over_seeds([0.0, 0.1, 0.2], [0.11, 0.2, 0.31]).clear
