@@ -53,6 +53,26 @@ FITTING = """() => {
 }"""
 
 
+# Lines whose letters and ground differ too little in brightness, by the formula of WCAG 2, with their contrast.
+FAINT = """() => {
+    const parts = colour => colour.match(/[\\d.]+/g).map(Number);
+    const light = rgb => rgb.slice(0, 3).map(v => v / 255)
+        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const ground = box => {
+        const found = parts(getComputedStyle(box).backgroundColor);
+        return found.length < 4 || found[3] > 0.99 || !box.parentElement ? found : ground(box.parentElement);
+    };
+    const contrast = line => {
+        const [dark, bright] = [parts(getComputedStyle(line).color), ground(line)].map(light).sort((a, b) => a - b);
+        return (bright + 0.05) / (dark + 0.05);
+    };
+    const lines = [...document.querySelectorAll("article :is(p, li, td, th, summary, figcaption, pre, a)")];
+    return lines.filter(line => line.innerText.trim() && line.offsetParent && contrast(line) < 4.5)
+        .map(line => line.innerText.trim().slice(0, 60) + ": " + contrast(line).toFixed(1));
+}"""
+
+
 @pytest.fixture(scope="module")
 def own(html):
     """The built pages, where they bring their own scripts: without npm they load them from public networks."""
@@ -147,6 +167,12 @@ def test_a_page_loads_fits_and_is_photographed(visit, name, screen, theme):
     shots = ROOT / "_build" / "screenshots"
     shots.mkdir(exist_ok=True)
     page.screenshot(path=shots / f"{name.replace('/', '-')}-{screen}-{theme}.png", full_page=screen == "desktop")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_what_is_to_be_read_stands_out_from_its_ground(visit, name, theme):
+    assert visit(name, theme=theme).evaluate(FAINT) == []
 
 
 @pytest.mark.parametrize("screen", SCREENS)
