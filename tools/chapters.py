@@ -9,8 +9,8 @@ from pathlib import Path
 
 import nbformat
 
+import first_page
 import gallery
-import reading
 import record_page
 from execute import ROOT, WIDGET, ChapterError, chapters, copy_of, figures_of, run
 
@@ -57,7 +57,7 @@ def main() -> None:
             left_over.unlink()
     gallery.write(ROOT)
     record_page.write(ROOT)
-    reading.write(ROOT)
+    first_page.write(ROOT)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ An exercise is a run of cells that begins with a heading of its own; what stands
     *Derive, easy, 10 minutes.*
 """
 
+import json
 import re
 import shutil
 from dataclasses import dataclass
@@ -17,8 +18,7 @@ from nbgrader.preprocessors import SaveCells
 from traitlets.config import PyFileConfigLoader
 
 from execute import ROOT
-from times import hours
-from times import reading as minutes_of_reading
+from minutes import hours, said
 
 KINDS = ("Derive", "Build", "Measure")
 LEVELS = ("easy", "medium", "hard")
@@ -108,7 +108,7 @@ def summary(notebooks: list[nbformat.NotebookNode]) -> str:
 def total(chapters: list[Path], notebooks: list[nbformat.NotebookNode]) -> str:
     """Return a sentence on how long the book takes, from what chapters and exercises say of themselves."""
     parts = [part for notebook in notebooks for part in split(notebook)[1]]
-    reading = hours(sum(minutes_of_reading(path) for path in chapters))
+    reading = hours(sum(said(json.loads(path.read_text(encoding="utf8"))) for path in chapters))
     return (
         f"**How long it takes.** About {reading} to read {len(chapters)} chapters, and "
         f"{hours(sum(part.minutes for part in parts))} for all {len(parts)} exercises.\n"

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_PICTURE = 180, 6, 45
-# The chapters that are held to the counted minutes, and to 2,500 words:
-COUNTED = ("01-language-models", "02-vanilla-rnn", "03-backpropagation-through-time")
+# The chapters whose prose is held to 2,500 words:
+SHORT = ("01-language-models", "02-vanilla-rnn", "03-backpropagation-through-time")
 FENCE = re.compile(r"^(`{3,}|:{3,})(\{[^\n]*|[\w-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 DISPLAYED = re.compile(r"\$\$.+?\$\$(?:[ \t]*\((eq-[\w-]+)\))?", re.DOTALL)
 INLINE = re.compile(r"\$[^$\n]+(?:\n[^$\n]+)?\$")
@@ -80,10 +80,26 @@ def reading(notebook: dict) -> Reading:
     return Reading(sum(map(words, text)), shown_lines(notebook), figures, equations)
 
 
-def said(notebook: dict) -> int | None:
-    """Return the minutes that a chapter says its reading takes, or None if it does not say them in figures."""
+def said(notebook: dict) -> int:
+    """Return the minutes that a chapter says its reading takes.
+
+    Raises:
+        ValueError: its first cell does not say them in figures.
+    """
     found = re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))
-    return int(found[1]) if found else None
+    if not found:
+        raise ValueError("the first cell does not say 'Reading takes about … minutes', with the number in figures")
+    return int(found[1])
+
+
+def hours(minutes: int) -> str:
+    """Return a time in hours, to the next half.
+
+    >>> hours(45), hours(300), hours(380)
+    ('1 hour', '5 hours', '6½ hours')
+    """
+    whole, half = divmod(round(minutes / 30), 2)
+    return f"{whole}{'½' * half} hour{'s' * (whole + half > 1)}"
 
 
 def main() -> None:
@@ -93,7 +109,7 @@ def main() -> None:
         notebook = json.loads(path.read_text(encoding="utf8"))
         each = reading(notebook)
         counts = f"{each.words:7,} {each.lines:6} {each.figures:8} {each.equations:10} {each.minutes:8.0f}"
-        print(f"{path.stem:30}{counts} {said(notebook) or '':>5}")
+        print(f"{path.stem:30}{counts} {said(notebook):5}")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ import pytest
 
 import book
 import exercises
+import first_page
 import gallery
-import reading
-import times
+from minutes import hours
+from minutes import said as said_by
 from places import ROOT
 from unrolled import experiments
 
@@ -26,12 +27,12 @@ def read(name: str) -> str:
 
 
 def test_the_picture_is_up_to_date():
-    assert read("figures/reading.html") == reading.picture(), "figures/reading.html is out of date: make chapters"
+    assert read("figures/reading.html") == first_page.picture(), "figures/reading.html is out of date: make chapters"
 
 
 def test_the_picture_shows_at_each_symbol_what_the_record_has_for_the_distance_to_the_last_mention():
-    text, last, _ = reading.told()
-    network, edges = experiments.recorded(reading.RECORD)[reading.NETWORK], reading.network_config()["edges"]
+    text, last, _ = first_page.told()
+    network, edges = experiments.recorded(first_page.RECORD)[first_page.NETWORK], first_page.network_config()["edges"]
     (data,) = re.findall(r"data-known='(.*?)'", read("figures/reading.html"))
     mentions = {"name": r"\bUma\b", "pronoun": r"\b(Uma|she|her)\b"}
     for (question, words), steps in zip(mentions.items(), json.loads(data), strict=True):
@@ -48,7 +49,7 @@ def test_the_picture_shows_at_each_symbol_what_the_record_has_for_the_distance_t
 
 
 def test_what_its_caption_says_is_so():
-    network, edges = experiments.recorded(reading.RECORD)[reading.NETWORK], reading.network_config()["edges"]
+    network, edges = experiments.recorded(first_page.RECORD)[first_page.NETWORK], first_page.network_config()["edges"]
     shares = network["name"].mean(axis=0)
     assert shares[0] > 0.95 and all(abs(shares[edges.index(40) :] - 0.5) < 0.05)
     assert f"A network of {int(network['parameters'].mean()):,} weights" in read("figures/reading.html")
@@ -62,28 +63,16 @@ def test_the_times_are_sums_of_what_chapters_and_exercises_say():
     said = re.search(sentence, read("exercises/total.md"))
     notebooks = [nbformat.read(path, as_version=4) for path in sorted(ROOT.glob("solutions/*.ipynb"))]
     minutes = [exercise.minutes for notebook in notebooks for exercise in exercises.split(notebook)[1]]
-    sums = sum(map(times.reading, CHAPTERS)), sum(minutes)
-    for hours, total in zip((said[1], said[3]), sums, strict=True):
-        assert abs(60 * float(hours.replace("½", ".5")) - total) <= 15
+    sums = sum(said_by(json.loads(path.read_text("utf8"))) for path in CHAPTERS), sum(minutes)
+    for stated, total in zip((said[1], said[3]), sums, strict=True):
+        assert abs(60 * float(stated.replace("½", ".5")) - total) <= 15
     assert (int(said[2]), int(said[4])) == (len(CHAPTERS), len(minutes))
     assert "```{include} exercises/total.md\n```" in read("intro.md")
 
 
 @pytest.mark.parametrize("minutes, said", [(100, "1½ hours"), (60, "1 hour"), (390, "6½ hours"), (1565, "26 hours")])
 def test_hours_are_told_to_the_half(minutes, said):
-    assert times.hours(minutes) == said
-
-
-@pytest.mark.parametrize("said, minutes", [("an\nhour and a quarter", 75), ("40 minutes", 40), ("a while", None)])
-def test_the_minutes_of_a_chapter_are_those_that_it_says(tmp_path, said, minutes):
-    path = tmp_path / "99-test.ipynb"
-    cell = {"cell_type": "markdown", "source": [f"# Title\n\nReading takes about {said}; and so on."]}
-    path.write_text(json.dumps({"cells": [cell]}))
-    if minutes:
-        assert times.reading(path) == minutes
-    else:
-        with pytest.raises(ValueError, match="99-test.ipynb says that reading takes about 'a while'"):
-            times.reading(path)
+    assert hours(minutes) == said
 
 
 # The first page and the README
