@@ -114,7 +114,9 @@ def _show(arguments: argparse.Namespace) -> None:
         axes = f", by {' and '.join(metric.axes)}" if metric.axes else ""
         print(f"{name:{width}}  {metric.about}{axes}{unit}")
     print()
-    print_record(experiments.recorded(experiment.name))
+    if there := experiments.measured(experiment.name):
+        print_record(there)
+    experiments.recorded(experiment.name)  # says what is lacking
 
 
 def print_record(record: experiments.Record) -> None:
@@ -124,6 +126,9 @@ def print_record(record: experiments.Record) -> None:
     """
     for label, contender in record.items():
         print(label)
+        for number, setting in enumerate(contender.config.get("settings", [])):  # the trials of a search
+            found = [f"{values[0, number]:>8.4g}" for values in contender.values() if values.ndim == 2]
+            print(f"{number:>24} ", *found, "", ", ".join(f"{name} {value}" for name, value in setting.items()))
         for metric, values in contender.items():
             if not np.issubdtype(values.dtype, np.number) or values[0].size > LONGEST:
                 continue

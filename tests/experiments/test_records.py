@@ -75,6 +75,9 @@ def test_parts_come_one_by_one_and_the_record_says_what_is_lacking(coin, tmp_pat
     ):
         experiments.recorded("coin")
     capsys.readouterr()
+    assert main(["show", "coin"]) == 1
+    printed = capsys.readouterr()
+    assert "fair\n" in printed.out and "heads  6.5000\n" in printed.out and "it lacks fair (seed 2)" in printed.err
     assert main(["records", "coin", "--list"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("coin  fair  seed 2  took 0.0 min the last time") and "3 parts are lacking" in out[-1]
@@ -87,7 +90,10 @@ def test_a_contender_that_changed_is_measured_again_and_the_others_stay(coin, tm
     experiments.EXPERIMENTS["coin"].contenders["quick"]["loaded"]["sides"] = 9
     with pytest.raises(RecordError, match=r"its experiment has changed since; it lacks loaded \(seed 0\), "):
         experiments.recorded("coin")
-    assert main(["show", "coin"]) == 1 and "measure it with: make records NAME=coin" in capsys.readouterr().err
+    assert main(["show", "coin"]) == 1
+    printed = capsys.readouterr()
+    assert "fair\n" in printed.out and "loaded\n" not in printed.out
+    assert "measure it with: make records NAME=coin" in printed.err
     coin.clear()
     experiments.run("coin", seeds=[1], folder=tmp_path / "runs", record=True)
     assert coin == [("loaded", 1)]

@@ -8,6 +8,7 @@ import torch
 
 from small_experiments import small, watch
 from unrolled import experiments
+from unrolled.__main__ import main
 from unrolled.experiments import Experiment, base, cells_over_budget, find, memory, reading, records, tuning
 from unrolled.training import TrainingDiverged
 
@@ -137,6 +138,17 @@ def test_a_comparison_waits_for_its_search_and_takes_what_it_chose(comparison, t
     assert found["chosen"].tolist() == [best]
     assert experiments.run("compared", folder=tmp_path / "runs", record=True)["rnn"]["rate"] == [RATES[best]]
     assert experiments.wanting("compared") == []
+
+
+def test_a_search_is_shown_trial_by_trial(comparison, tmp_path, capsys):
+    found = experiments.run("rates", folder=tmp_path / "runs", record=True)["rnn"]
+    capsys.readouterr()
+    main(["show", "rates"])
+    lines = capsys.readouterr().out.splitlines()
+    for number, rate in enumerate(RATES):
+        (line,) = [line for line in lines if line.endswith(f" learning_rate {rate}")]
+        nats, updates = found["trial_nats"][0, number], found["trial_updates"][0, number]
+        assert line.split()[:3] == [str(number), f"{nats:.4g}", str(updates)]
 
 
 def test_what_was_compared_is_stale_where_the_search_changes(comparison, tmp_path):

@@ -7,7 +7,7 @@ chapter asks for its record.
 
 from unrolled.experiments.base import Experiment, Metric
 from unrolled.experiments.catalogue import EXPERIMENTS, find
-from unrolled.experiments.completing import complete, pieces, recorded, wanting
+from unrolled.experiments.completing import complete, measured, pieces, recorded, wanting
 from unrolled.experiments.records import Contender, Record, RecordError
 from unrolled.experiments.running import models, run
 
@@ -20,6 +20,7 @@ __all__ = [
     "RecordError",
     "complete",
     "find",
+    "measured",
     "models",
     "pieces",
     "recorded",

@@ -58,6 +58,24 @@ def wanting(name: str, profile: str = "quick") -> list[Wanting]:
     return lacking
 
 
+def measured(name: str) -> Record:
+    """Return what the record of an experiment has of the experiment as it is now, though parts may be lacking.
+
+    Raises:
+        ValueError: there is no experiment of that name any more.
+        RecordError: there is no record, or something in it was changed by hand.
+    """
+    experiment, record = find(name), records.load_record(name, find(name).axes)
+    configs = experiment.contenders[record.profile]
+    parts = {
+        (label, seed): record.parts[label, seed]
+        for label, config in configs.items()
+        if record.configs.get(label) == config
+        for seed in record.seeds(label)
+    }
+    return Record(record.name, record.profile, dict(configs), parts, experiment.axes)
+
+
 def recorded(name: str) -> Record:
     """Return the record of an experiment, complete and of the experiment as it is now.
 
@@ -66,16 +84,14 @@ def recorded(name: str) -> Record:
         RecordError: there is no record; parts are missing, or were made with another configuration; or something in it
             was changed by hand. The message names the parts, and how to measure them.
     """
-    experiment, record = find(name), records.load_record(name, find(name).axes)
+    record = measured(name)
     if lacking := wanting(name):
         missing = ", ".join(f"{part.label} (seed {part.seed})" for part in lacking)
         raise RecordError(
             f"the record of {name!r} is not complete, or its experiment has changed since; it lacks {missing}; "
             f"measure it with: make records NAME={name}"
         )
-    configs = experiment.contenders[record.profile]
-    parts = {(label, seed): record.parts[label, seed] for label in configs for seed in record.seeds(label)}
-    return Record(record.name, record.profile, dict(configs), parts, experiment.axes)
+    return record
 
 
 def pieces(lacking: Iterable[Wanting]) -> list[list[Wanting]]:
