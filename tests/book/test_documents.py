@@ -129,7 +129,9 @@ def test_a_document_is_spelt_as_in_british_english(path):
     assert american(path.read_text(encoding="utf8")) == []
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("*/[0-9]*.ipynb")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("*/[0-9]*.ipynb")), ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
 def test_a_notebook_is_spelt_as_in_british_english(path):
     for number, cell in enumerate(json.loads(path.read_text(encoding="utf8"))["cells"], start=1):
         shown = "".join(cell["source"]) if cell["cell_type"] == "markdown" else ""

@@ -52,7 +52,7 @@ def test_reading_in_pieces_equals_reading_at_once(core, num_layers):
     first, state = model(tokens[:, :4])
     second, end = model(tokens[:, 4:], state)
     assert whole.shape == (3, 10, 11)
-    assert [part.shape for part in tensors(last)] == [(3, 7)] * num_layers * (2 if "lstm" in core else 1)
+    assert [part.shape for part in tensors(last)] == [(3, size) for size in model.state_sizes.values()] * num_layers
     assert torch.allclose(torch.cat([first, second], dim=1), whole, atol=1e-6)
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(tensors(end), tensors(last), strict=True))
 
@@ -86,11 +86,12 @@ def test_the_initial_state_is_learned_only_if_asked(core, num_layers):
     for learned in (False, True):
         model = LanguageModel(11, core=core, num_layers=num_layers, hidden_size=7, learn_initial_state=learned)
         model(torch.randint(11, (2, 5)))[0].square().sum().backward()
-        for name in ("h_0", "c_0") if "lstm" in core else ("h_0",):
-            gradient = getattr(model, name).grad
+        carried = [name for name in model.state_sizes if (core, name) != ("linear-attention", "h")]  # it is only shown
+        for name in carried:
+            gradient = getattr(model, f"{name}_0").grad
             assert (gradient is not None) == learned
             if learned:
-                assert (gradient != 0).any(-1).all() and gradient.numel() == 7 * num_layers
+                assert (gradient != 0).any(-1).all() and gradient.numel() == model.state_sizes[name] * num_layers
 
 
 @pytest.mark.parametrize("core", ["lstm", "torch-lstm"])
@@ -109,9 +110,9 @@ def test_bad_input_is_named(core):
     for shape in ((4,), (2, 0)):
         with pytest.raises(ValueError, match=r"two axes are expected: \(batch, time\), with at least one step"):
             model(torch.zeros(shape, dtype=torch.long))
-    bad = torch.zeros(2, 8)
-    with pytest.raises(ValueError, match=r"axis 1 \(hidden_size\) is 8 and should be 7"):
-        model(torch.zeros(2, 4, dtype=torch.long), (bad, bad) if "lstm" in core else bad)
+    bad = (torch.zeros(2, 8),) * len(model.state_sizes)
+    with pytest.raises(ValueError, match=r"axis 1 \((hidden_)?size\) is 8 and should be 7"):
+        model(torch.zeros(2, 4, dtype=torch.long), bad if len(bad) > 1 else bad[0])
     model = LanguageModel(11, hidden_size=7, core=core, num_layers=2)
     with pytest.raises(ValueError, match="the state is a Tensor; a tuple of 2 states is expected, one for each layer"):
         model(torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 7))
@@ -131,7 +132,7 @@ def test_no_layers_are_refused():
 
 
 def test_an_unknown_core_is_named():
-    with pytest.raises(ValueError, match="core is 'rmn'; it can be one of rnn, lstm, lstm-1997, gru, torch-rnn"):
+    with pytest.raises(ValueError, match="core is 'rmn'; it can be one of rnn, lstm, lstm-1997, gru, .*, torch-rnn"):
         LanguageModel(11, core="rmn")
 
 

@@ -1,30 +1,47 @@
-"""Recurrent cells in the order of their equations, and the loop over time (chapters 2, 5 and 6).
+"""Recurrent cells in the order of their equations, and the loop over time (chapters 2, 5, 6 and 13).
 
 A cell splits its step in two: `project` is the part that needs no state, and so is done for all steps at once; `step`
 is the part that has to wait for the step before. `unroll` puts the two together, and `trace` also returns the values of
 all equations on the way.
 
-`rnn`, `lstm` and `gru` hold the cells, `base` what they all share, and `twin` what those that PyTorch has too share.
-`sequence` is the loop over time, `fused` the fast path with a backward pass derived by hand, and `initialisation` draws
-recurrent weights.
+`rnn`, `lstm`, `gru`, `linear` and `linear_attention` hold the cells, `base` what they all share, and `twin` what those
+that PyTorch has too share. `sequence` is the loop over time, and `parallel_scan` what takes its place where a step is
+linear in the state; `fused` is the fast path with a backward pass derived by hand, and `initialisation` draws weights.
 """
 
 from unrolled.cells.base import Cell, State, check_state, detach, restart, select
 from unrolled.cells.gru import GRUCell
 from unrolled.cells.initialisation import initialise
+from unrolled.cells.linear import DiagonalCell, LinearCell, MinGRUCell, MinLSTMCell
+from unrolled.cells.linear_attention import LinearAttentionCell
 from unrolled.cells.lstm import LSTMCell, OriginalLSTMCell
+from unrolled.cells.parallel_scan import scan, scan_by_logs
 from unrolled.cells.rnn import NONLINEARITIES, RNNCell
 from unrolled.cells.sequence import trace, unroll
 from unrolled.cells.twin import TwinCell
 
-CELLS = {"rnn": RNNCell, "lstm": LSTMCell, "lstm-1997": OriginalLSTMCell, "gru": GRUCell}
+CELLS = {
+    "rnn": RNNCell,
+    "lstm": LSTMCell,
+    "lstm-1997": OriginalLSTMCell,
+    "gru": GRUCell,
+    "mingru": MinGRUCell,
+    "minlstm": MinLSTMCell,
+    "diagonal": DiagonalCell,
+    "linear-attention": LinearAttentionCell,
+}
 
 __all__ = [
     "CELLS",
     "NONLINEARITIES",
     "Cell",
+    "DiagonalCell",
     "GRUCell",
     "LSTMCell",
+    "LinearAttentionCell",
+    "LinearCell",
+    "MinGRUCell",
+    "MinLSTMCell",
     "OriginalLSTMCell",
     "RNNCell",
     "State",
@@ -33,6 +50,8 @@ __all__ = [
     "detach",
     "initialise",
     "restart",
+    "scan",
+    "scan_by_logs",
     "select",
     "trace",
     "unroll",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -58,38 +58,38 @@ def restart(state: State, initial: State, rows: torch.Tensor) -> State:
     return torch.where(rows[:, None], initial, state)
 
 
-def check_state(state: State, inputs: torch.Tensor, hidden_size: int, names: Sequence[str] = ("h",)) -> None:
-    """Raise ValueError unless the state fits the inputs and the hidden size.
+def check_state(state: State, inputs: torch.Tensor, sizes: Mapping[str, int]) -> None:
+    """Raise ValueError unless the state fits the inputs and the sizes of its parts.
 
     Args:
-        state: a tensor, (batch, hidden_size), where there is one name; otherwise a tuple with a tensor for each name.
+        state: a tensor, (batch, size), where it has one part; otherwise a tuple with a tensor for each part.
         inputs: (batch, …).
-        hidden_size: the size that the state should have.
-        names: the names of the tensors, for the message.
+        sizes: the size of each part, by its name.
 
     Raises:
         ValueError: the form of the state, the shape of a tensor or its device does not fit; the message says which.
     """
-    if len(names) == 1:
-        _check_tensor("the state", state, inputs, hidden_size)
+    axis = "hidden_size" if len(set(sizes.values())) == 1 else "size"
+    if len(sizes) == 1:
+        _check_tensor("the state", state, inputs, *sizes.values(), axis)
         return
-    if not isinstance(state, tuple) or len(state) != len(names):
+    if not isinstance(state, tuple) or len(state) != len(sizes):
         given = f"{type(state).__name__} of {len(state)}" if isinstance(state, (tuple, list)) else "tensor"
-        raise ValueError(f"the state is a {given}; a tuple ({', '.join(names)}) of {len(names)} tensors is expected")
-    for name, part in zip(names, state, strict=True):
-        _check_tensor(f"{name} of the state", part, inputs, hidden_size)
+        raise ValueError(f"the state is a {given}; a tuple ({', '.join(sizes)}) of {len(sizes)} tensors is expected")
+    for (name, size), part in zip(sizes.items(), state, strict=True):
+        _check_tensor(f"{name} of the state", part, inputs, size, axis)
 
 
-def _check_tensor(label: str, state: torch.Tensor, inputs: torch.Tensor, hidden_size: int) -> None:
+def _check_tensor(label: str, state: torch.Tensor, inputs: torch.Tensor, size: int, axis_of_size: str) -> None:
     if not isinstance(state, torch.Tensor):
-        raise ValueError(f"{label} is a {type(state).__name__}; a tensor, (batch, hidden_size), is expected")
+        raise ValueError(f"{label} is a {type(state).__name__}; a tensor, (batch, {axis_of_size}), is expected")
     if state.ndim != 2:
-        raise ValueError(f"{label} has shape {tuple(state.shape)}; two axes are expected: (batch, hidden_size)")
-    for axis, (name, size) in enumerate((("batch", inputs.shape[0]), ("hidden_size", hidden_size))):
-        if state.shape[axis] != size:
+        raise ValueError(f"{label} has shape {tuple(state.shape)}; two axes are expected: (batch, {axis_of_size})")
+    for axis, (name, length) in enumerate((("batch", inputs.shape[0]), (axis_of_size, size))):
+        if state.shape[axis] != length:
             raise ValueError(
                 f"{label} has shape {tuple(state.shape)}: axis {axis} ({name}) is {state.shape[axis]} "
-                f"and should be {size}"
+                f"and should be {length}"
             )
     if state.device != inputs.device:
         raise ValueError(
@@ -103,12 +103,12 @@ class Block(NamedTuple):
 
     Attributes:
         W_xh: input weights, (hidden_size, input_size).
-        W_hh: recurrent weights, (hidden_size, hidden_size).
+        W_hh: recurrent weights, (hidden_size, hidden_size); None of a cell that has none.
         b_h: bias, (hidden_size,).
     """
 
     W_xh: torch.Tensor
-    W_hh: torch.Tensor
+    W_hh: torch.Tensor | None
     b_h: torch.Tensor
 
 
@@ -123,12 +123,13 @@ class Cell(nn.Module):
         hidden_size: h, the length of the state.
         blocks: the names of the blocks, from top to bottom.
         vectors: the names of any further weights, (hidden_size,) each.
+        recurrent: whether the blocks also multiply a state, and so have recurrent weights.
         initialisation: how the weights are drawn, one of `INITIALISATIONS`; `draw` describes them.
         t_max: T_max of ``"chrono"``.
 
     Attributes:
         W_xh: input weights, (blocks · hidden_size, input_size).
-        W_hh: recurrent weights, (blocks · hidden_size, hidden_size).
+        W_hh: recurrent weights, (blocks · hidden_size, hidden_size); None where the cell is not recurrent.
         b_h: bias, (blocks · hidden_size,).
         state_names: the names of the parts of the state. With more than one, the state is a tuple.
         chrono_blocks: the gates whose biases ``"chrono"`` sets, each with 1 where it keeps the state, −1 where it
@@ -165,6 +166,7 @@ class Cell(nn.Module):
         blocks: Sequence[str],
         vectors: Sequence[str] = (),
         *,
+        recurrent: bool = True,
         initialisation: str = "uniform",
         t_max: int | None = None,
     ):
@@ -173,7 +175,7 @@ class Cell(nn.Module):
             raise ValueError(f"input_size is {input_size} and hidden_size is {hidden_size}; both must be 1 or more")
         self.input_size, self.hidden_size, self.blocks = input_size, hidden_size, tuple(blocks)
         self.W_xh = nn.Parameter(torch.empty(len(blocks) * hidden_size, input_size))
-        self.W_hh = nn.Parameter(torch.empty(len(blocks) * hidden_size, hidden_size))
+        self.W_hh = nn.Parameter(torch.empty(len(blocks) * hidden_size, hidden_size)) if recurrent else None
         self.b_h = nn.Parameter(torch.empty(len(blocks) * hidden_size))
         for name in vectors:
             self.register_parameter(name, nn.Parameter(torch.empty(hidden_size)))
@@ -213,11 +215,18 @@ class Cell(nn.Module):
         if name not in self.blocks:
             raise ValueError(f"there is no block {name!r}; this cell has {', '.join(self.blocks)}")
         start = self.blocks.index(name) * self.hidden_size
-        return Block(*(weights[start : start + self.hidden_size] for weights in (self.W_xh, self.W_hh, self.b_h)))
+        rows = slice(start, start + self.hidden_size)
+        return Block(*(None if weights is None else weights[rows] for weights in (self.W_xh, self.W_hh, self.b_h)))
+
+    @property
+    def state_sizes(self) -> dict[str, int]:
+        """The size of each part of the state, by its name: hidden_size, where a cell does not say otherwise."""
+        return dict.fromkeys(self.state_names, self.hidden_size)
 
     def initial_state(self, inputs: torch.Tensor) -> State:
         """Return the state before the first step, all zeros, for inputs (batch, …)."""
-        return self.state_of({name: inputs.new_zeros(inputs.shape[0], self.hidden_size) for name in self.state_names})
+        zeros = {name: inputs.new_zeros(inputs.shape[0], size) for name, size in self.state_sizes.items()}
+        return self.state_of(zeros)
 
     def state_of(self, values: dict[str, torch.Tensor]) -> State:
         """Return the state, picked by name from the values of a step's equations."""
@@ -226,7 +235,7 @@ class Cell(nn.Module):
 
     def check_state(self, state: State, inputs: torch.Tensor) -> None:
         """Raise ValueError, naming what does not fit, unless the state fits this cell and inputs (batch, …)."""
-        check_state(state, inputs, self.hidden_size, self.state_names)
+        check_state(state, inputs, self.state_sizes)
 
     def check_inputs(self, inputs: torch.Tensor) -> None:
         """Raise ValueError unless the last axis of the inputs is input_size long."""

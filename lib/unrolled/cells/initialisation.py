@@ -31,7 +31,8 @@ def _orthogonal(cell: Cell, t_max: int | None) -> None:
     for name in cell.blocks:
         block = cell.block(name)
         nn.init.normal_(block.W_xh, std=cell.input_size**-0.5)
-        nn.init.orthogonal_(block.W_hh)
+        if block.W_hh is not None:
+            nn.init.orthogonal_(block.W_hh)
 
 
 def _chrono(cell: Cell, t_max: int | None) -> None:

@@ -157,7 +157,7 @@ class TorchLayers(nn.Module):
     def __init__(self, rnn: nn.RNN | nn.LSTM | nn.GRU):
         super().__init__()
         self.rnn = rnn
-        self.state_names = ("h", "c") if isinstance(rnn, nn.LSTM) else ("h",)
+        self.state_sizes = dict.fromkeys("hc" if isinstance(rnn, nn.LSTM) else "h", rnn.hidden_size)
 
     def forward(self, inputs: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         """Return the top layer's hidden state after every step, (batch, time, hidden_size), and the last state.
@@ -171,8 +171,8 @@ class TorchLayers(nn.Module):
         """
         layers = (state,) if self.rnn.num_layers == 1 else check_layers(state, self.rnn.num_layers)
         for layer_state in layers:
-            check_state(layer_state, inputs, self.rnn.hidden_size, self.state_names)
-        if len(self.state_names) == 1:
+            check_state(layer_state, inputs, self.state_sizes)
+        if len(self.state_sizes) == 1:
             states, h = self.rnn(inputs, torch.stack(layers))  # PyTorch's states are (layers, batch, hidden)
             layers = h.unbind(0)
         else:

@@ -62,8 +62,8 @@ class LanguageModel(NeuralModel):
         vocab_size: V, the number of symbols.
         embedding_size: d, the length of a symbol's vector.
         hidden_size: h, the length of the state.
-        core: ``"rnn"``, ``"lstm"``, ``"lstm-1997"`` or ``"gru"`` for the book's own cells; ``"torch-rnn"``,
-            ``"torch-lstm"`` or ``"torch-gru"`` for PyTorch's.
+        core: one of the book's own cells, `cells.CELLS`; ``"torch-rnn"``, ``"torch-lstm"`` or ``"torch-gru"`` for
+            PyTorch's.
         num_layers: the number of recurrent layers.
         cell_options: keywords for every cell, such as ``{"forget_bias": 2.0}``.
         learn_initial_state: train h_0, and the c_0 of an LSTM, with the weights instead of leaving them at zero.
@@ -127,10 +127,10 @@ class LanguageModel(NeuralModel):
         self.output = nn.Linear(hidden_size, vocab_size)  # W_hy, b_y
         if tied:
             self.embedding.weight = self.output.weight
-        shape = (hidden_size,) if num_layers == 1 else (num_layers, hidden_size)
-        self.state_names = CELLS[core.removeprefix("torch-")].state_names
-        for name in self.state_names:
-            self.register_parameter(f"{name}_0", nn.Parameter(torch.zeros(shape), requires_grad=learn_initial_state))
+        self.state_sizes = next(part.state_sizes for part in self.core.modules() if hasattr(part, "state_sizes"))
+        for name, size in self.state_sizes.items():  # of every layer
+            zeros = torch.zeros((size,) if num_layers == 1 else (num_layers, size))
+            self.register_parameter(f"{name}_0", nn.Parameter(zeros, requires_grad=learn_initial_state))
 
     def initial_state(self, batch: int) -> State:
         """Return the state before the first symbol, in the form that the core takes.
@@ -141,7 +141,7 @@ class LanguageModel(NeuralModel):
         Returns:
             A tensor (batch, hidden_size), an LSTM's pair (h, c) of them, or a tuple with one such state for each layer.
         """
-        vectors = [getattr(self, f"{name}_0").view(-1, self.hidden_size) for name in self.state_names]  # (layers, h)
+        vectors = [getattr(self, f"{name}_0").view(-1, size) for name, size in self.state_sizes.items()]  # (layers, h)
         layers = []
         for parts in zip(*vectors, strict=True):  # one layer's h_0, or its h_0 and c_0
             rows = tuple(part.expand(batch, -1) for part in parts)

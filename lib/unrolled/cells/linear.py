@@ -1,0 +1,239 @@
+"""Cells whose step is linear in the state, so that a whole sequence is one scan (chapter 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.nn.functional import logsigmoid, softplus
+
+from unrolled.cells.base import Cell
+from unrolled.cells.parallel_scan import scan
+
+
+class LinearCell(Cell):
+    """A cell whose step multiplies each number of the state by a factor and adds another (:eq:`eq-linear-recurrence`).
+
+        h_t = a_t ⊙ h_{t−1} + b_t
+
+    Neither a_t nor b_t depends on the state, so `unroll` computes all steps by `scan`. A subclass gives both.
+
+    Args:
+        input_size: d, the length of an input vector.
+        hidden_size: h, the length of the state.
+        blocks: the names of the blocks, from top to bottom; none has recurrent weights.
+        vectors: the names of any further weights, (hidden_size,) each.
+        initialisation: how the weights are drawn; see `draw`.
+        t_max: T_max of ``"chrono"``.
+
+    Example:
+        >>> from unrolled.cells import unroll
+        >>> class LeakyCell(LinearCell):
+        ...     def coefficients(self, projected):
+        ...         return {"a": torch.full_like(projected, 0.9), "b": 0.1 * projected}
+        >>> states, h = unroll(LeakyCell(3, 4, blocks=["h"]), torch.zeros(2, 5, 3))
+        >>> states.shape, h.shape
+        (torch.Size([2, 5, 4]), torch.Size([2, 4]))
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, blocks: Sequence[str], vectors: Sequence[str] = (), **options: Any
+    ):
+        super().__init__(input_size, hidden_size, blocks, vectors, recurrent=False, **options)
+
+    def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return a_t and b_t, and whatever they are made of, by name and in order, (…, hidden_size) each.
+
+        Args:
+            projected: x_t after `project`, (…, blocks · hidden_size): of one step or of many.
+        """
+        raise NotImplementedError
+
+    def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return the coefficients and h, (batch, hidden_size) each.
+
+        Args:
+            projected: x_t after `project`, (batch, blocks · hidden_size).
+            state: h_{t−1}, (batch, hidden_size).
+        """
+        values = self.coefficients(projected)
+        return values | {"h": values["a"] * state + values["b"]}
+
+    def fast(self, inputs: torch.Tensor, state: torch.Tensor, kernel: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what `cells.unroll` does, by `scan`."""
+        values = self.coefficients(self.project(inputs))
+        states = scan(values["a"], values["b"], state)
+        return states, states[:, -1]
+
+
+class MinGRUCell(LinearCell):
+    """Carry the hidden state forward through an update gate that reads the input alone (Feng et al. 2024).
+
+        z = σ(W_z x + b_z)                 (:eq:`eq-mingru`)
+        h̃ = W_h x + b_h                    (:eq:`eq-mingru`)
+        h_t = (1 − z) ⊙ h + z ⊙ h̃          (:eq:`eq-mingru`)
+
+    where h is h_{t−1} and x is x_t. With ``signed`` the factor of the old state is 1 − 2z, between −1 and 1: only then
+    can a state change its sign from step to step, which parity needs (Grazzi et al. 2024).
+
+    Args:
+        input_size: d, the length of an input vector.
+        hidden_size: h, the length of the state.
+        signed: let the factor of the old state be negative.
+        update_bias: the initial value of b_z, negative so that the cell keeps its state at first; None leaves what the
+            initialisation draws.
+        initialisation: how all weights are drawn; see `draw`.
+        t_max: T_max of the initialisation ``"chrono"``.
+
+    Attributes:
+        W_xh: input weights, (2 · hidden_size, input_size): the blocks ``"z"`` and ``"candidate"``.
+        b_h: biases, (2 · hidden_size,).
+
+    Raises:
+        ValueError: a size below 1, a bias beside chrono's, or what `draw` raises.
+
+    Example:
+        >>> cell = MinGRUCell(3, 4)
+        >>> cell(torch.zeros(2, 3)).shape
+        torch.Size([2, 4])
+        >>> shut = MinGRUCell(3, 4, update_bias=-1e9)  # with the update gate shut, h never changes
+        >>> shut(torch.randn(1, 3), torch.ones(1, 4)).tolist()
+        [[1.0, 1.0, 1.0, 1.0]]
+    """
+
+    chrono_blocks = {"z": -1}
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        signed: bool = False,
+        update_bias: float | None = None,
+        initialisation: str = "uniform",
+        t_max: int | None = None,
+    ):
+        super().__init__(input_size, hidden_size, ("z", "candidate"), initialisation=initialisation, t_max=t_max)
+        self.signed, self.update_bias = signed, update_bias
+        self.set_bias("z", update_bias)
+
+    def options(self) -> dict[str, Any]:
+        return {"signed": self.signed, "update_bias": self.update_bias}
+
+    def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return z, candidate, a and b; the arguments are those of `LinearCell.coefficients`."""
+        a_z, candidate = projected.chunk(2, dim=-1)
+        z = torch.sigmoid(a_z)
+        return {"z": z, "candidate": candidate, "a": 1 - 2 * z if self.signed else 1 - z, "b": z * candidate}
+
+
+class MinLSTMCell(LinearCell):
+    """Carry one state forward through a forget and an input gate that read the input alone (Feng et al. 2024).
+
+        f = σ(W_f x + b_f),   i = σ(W_i x + b_i)                   (:eq:`eq-minlstm`)
+        h̃ = W_h x + b_h                                           (:eq:`eq-minlstm`)
+        h_t = f / (f + i) ⊙ h + i / (f + i) ⊙ h̃                    (:eq:`eq-minlstm`)
+
+    where h is h_{t−1} and x is x_t. Divided by their sum the gates add up to 1, so that the state stays between the
+    candidates.
+
+    Args:
+        input_size: d, the length of an input vector.
+        hidden_size: h, the length of the state.
+        forget_bias: the initial value of b_f; None leaves what the initialisation draws.
+        initialisation: how all weights are drawn; see `draw`.
+        t_max: T_max of the initialisation ``"chrono"``.
+
+    Attributes:
+        W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"f"``, ``"i"`` and ``"candidate"``.
+        b_h: biases, (3 · hidden_size,).
+
+    Raises:
+        ValueError: a size below 1, a bias beside chrono's, or what `draw` raises.
+
+    Example:
+        >>> MinLSTMCell(3, 4)(torch.zeros(2, 3)).shape
+        torch.Size([2, 4])
+    """
+
+    chrono_blocks = {"f": 1, "i": -1}
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        forget_bias: float | None = None,
+        initialisation: str = "uniform",
+        t_max: int | None = None,
+    ):
+        super().__init__(input_size, hidden_size, ("f", "i", "candidate"), initialisation=initialisation, t_max=t_max)
+        self.forget_bias = forget_bias
+        self.set_bias("f", forget_bias)
+
+    def options(self) -> dict[str, Any]:
+        return {"forget_bias": self.forget_bias}
+
+    def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return f, i, candidate, a and b; the arguments are those of `LinearCell.coefficients`."""
+        a_f, a_i, candidate = projected.chunk(3, dim=-1)
+        a = torch.sigmoid(logsigmoid(a_f) - logsigmoid(a_i))  # f / (f + i), and nothing is divided by zero
+        return {
+            "f": torch.sigmoid(a_f),
+            "i": torch.sigmoid(a_i),
+            "candidate": candidate,
+            "a": a,
+            "b": (1 - a) * candidate,
+        }
+
+
+class DiagonalCell(LinearCell):
+    """Carry a state-space model with a diagonal real matrix one step forward (Gu et al. 2022).
+
+        ds/dt = λ (u − s)                         in continuous time, with u = W_xh x + b_h   (:eq:`eq-state-space`)
+        h_t = e^{−λ} ⊙ h_{t−1} + (1 − e^{−λ}) ⊙ u_t       its solution over a step of length 1 (:eq:`eq-discretised`)
+
+    The factor is the same at every step, so the states are also a convolution: h_t = Σ_k (1 − e^{−λ}) e^{−λk} u_{t−k}.
+
+    Args:
+        input_size: d, the length of an input vector.
+        hidden_size: h, the length of the state.
+        t_max: the longest time constant 1 / λ that a unit begins with, in steps, above 1; the shortest is 1, and their
+            logarithms are evenly spaced.
+        initialisation: how W_xh and b_h are drawn; see `draw`. It cannot be ``"chrono"``.
+
+    Attributes:
+        W_xh: input weights, (hidden_size, input_size): the block ``"u"``.
+        b_h: biases, (hidden_size,).
+        rate: the softplus of these is λ, (hidden_size,).
+
+    Raises:
+        ValueError: a size below 1, a time constant that is not above 1, or what `draw` raises.
+
+    Example:
+        >>> cell = DiagonalCell(3, 4, t_max=1000)
+        >>> (1 / cell.decay()).round().tolist()
+        [1.0, 10.0, 100.0, 1000.0]
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, *, t_max: float = 100.0, initialisation: str = "uniform"):
+        if not t_max > 1:
+            raise ValueError(f"t_max is {t_max}; the longest time constant must be above 1 step")
+        super().__init__(input_size, hidden_size, ("u",), ["rate"], initialisation=initialisation)
+        self.longest = t_max
+        decay = torch.logspace(0, -1, hidden_size, base=t_max)
+        with torch.no_grad():
+            self.rate.copy_(decay.expm1().log())  # softplus, the other way round
+
+    def options(self) -> dict[str, Any]:
+        return {"t_max": self.longest}
+
+    def decay(self) -> torch.Tensor:
+        """Return λ, (hidden_size,), above 0."""
+        return softplus(self.rate)
+
+    def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return u, a and b; the arguments are those of `LinearCell.coefficients`."""
+        decay = self.decay()
+        return {"u": projected, "a": torch.exp(-decay).expand_as(projected), "b": -torch.expm1(-decay) * projected}
