@@ -11,6 +11,7 @@ from unrolled.experiments.memory_tasks import cell_of
 from unrolled.tasks import Outcome
 
 SEARCHES = find("copy-adding-tuning").contenders["quick"]
+SEARCH = find("copy-adding-tuning").measure
 SMALL = {"updates": 8, "batch": 3, "hidden_size": 5, "sequences": 20, "score_every": 2}
 
 
@@ -78,12 +79,12 @@ def test_the_rate_that_solves_soonest_is_chosen_or_else_the_lowest_loss(outcomes
         soon: Outcome(success=True, **shares(0.05)),
         sooner: Outcome(success=True, **shares(0.04) | {"updates": 1}),
     }
-    found = copy_adding.search(config, 0, tmp_path / "all")
+    found = SEARCH(config, 0, tmp_path / "all")
     assert found["chosen"] == 3 and found["trial_loss"] == pytest.approx([0.9, 0.2, 0.05, 0.04])
     assert found["trial_updates"] == [2, 2, 2, 1]
     outcomes |= {soon: Outcome(diverged=True, **shares(0.1)), sooner: Outcome(**shares(0.3))}
-    assert copy_adding.search(config, 0, tmp_path / "none")["chosen"] == 1
-    assert copy_adding.search(config, 0, tmp_path / "all") == found  # it was kept
+    assert SEARCH(config, 0, tmp_path / "none")["chosen"] == 1
+    assert SEARCH(config, 0, tmp_path / "all") == found  # it was kept
 
 
 def test_trials_have_a_quarter_of_the_updates(monkeypatch, tmp_path):
@@ -91,7 +92,7 @@ def test_trials_have_a_quarter_of_the_updates(monkeypatch, tmp_path):
     monkeypatch.setattr(
         copy_adding, "attempt", lambda config, *rest: given.append(config["updates"]) or (None, Outcome(**shares(1)))
     )
-    copy_adding.search(SEARCHES["adding 25: lstm, bias 1"], 0, tmp_path)
+    SEARCH(SEARCHES["adding 25: lstm, bias 1"], 0, tmp_path)
     assert given == [2500] * 4
 
 

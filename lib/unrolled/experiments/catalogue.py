@@ -24,6 +24,7 @@ from unrolled.experiments import (
     ngrams,
     real_texts,
     regularisers,
+    state_tracking,
     stuck_gates,
     timing,
     truncation,
@@ -54,6 +55,7 @@ QUESTIONS = (  # in the order of the chapters
     real_texts,
     exposure,
     decoding_ways,
+    state_tracking,
 )
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
 

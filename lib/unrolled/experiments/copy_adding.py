@@ -8,39 +8,51 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from unrolled import settings, tasks
 from unrolled.experiments.base import Configuration, Experiment, Metric, cell, kept
 from unrolled.experiments.memory_tasks import ENDING, attempt, cell_of, ending, flushing
-from unrolled.experiments.tuning import SEARCH, Tuned, check_chosen, decided, grid
+from unrolled.experiments.tuning import SEARCH, Setting, Tuned, check_chosen, decided, grid
 
 SEARCHED = "copy-adding-tuning"
 RATES = [5e-4, 1.5e-3, 5e-3, 1.5e-2]
 
 
-def train(config: Configuration, seed: int, updates: int) -> tuple[tasks.Outcome, tasks.Task]:
-    """Train the network of a configuration on its task for at most so many updates."""
-    task = tasks.TASKS[config["task"]](config["length"])
+def train(config: Configuration, task: tasks.Task, seed: int, updates: int) -> tuple[nn.Module, tasks.Outcome]:
+    """Train the network of a configuration on a task for at most so many updates."""
     torch.manual_seed(seed)
     with flushing():
-        _, outcome = attempt(config | {"updates": updates}, task, cell_of(config, task.input_size), seed)
-    return outcome, task
+        return attempt(config | {"updates": updates}, task, cell_of(config, task.input_size), seed)
 
 
-def _trial(config: Configuration, seed: int) -> dict:
-    return ending(*train(config, seed, config["updates"] // 4))
+def task_of(config: Configuration) -> tasks.Task:
+    """Return the task of a configuration."""
+    return tasks.TASKS[config["task"]](config["length"])
 
 
-def search(config: Configuration, seed: int, folder: Path) -> dict:
-    """Try every setting for a quarter of the updates; choose the one that solves the task soonest, or ends lowest."""
-    trials = []
+def search_on(task_of: Callable[[Configuration], tasks.Task], config: Configuration, seed: int, folder: Path) -> dict:
+    """Try every setting for a quarter of the updates; choose the one that solves the task soonest, or ends lowest.
+
+    Args:
+        task_of: maps a configuration to its task.
+        config: with ``settings``, each replacing some of its values.
+        seed: of the first weights and of the sequences.
+        folder: where to keep the trials.
+    """
+    task, trials = task_of(config), []
+
+    def tried(setting: Setting) -> dict:
+        _, outcome = train(config | setting, task, seed, config["updates"] // 4)
+        return ending(outcome, task)
+
     for number, setting in enumerate(config["settings"]):
-        trial = partial(_trial, config | setting, seed)
-        trials.append(kept(folder / f"trial-{number}.json", trial))
+        trials.append(kept(folder / f"trial-{number}.json", partial(tried, setting)))
 
     def rank(number: int) -> tuple[int, float]:
         trial = trials[number]
@@ -61,7 +73,8 @@ TRIALS = {name: SEARCH[name] for name in ("trial_updates", "chosen")} | {
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
     """Train a network on a task until it solves it or its updates are spent."""
     check_chosen(config)
-    outcome, task = train(config, seed, config["updates"])
+    task = task_of(config)
+    _, outcome = train(config, task, seed, config["updates"])
     shares = [loss / task.trivial for loss in outcome.scores]
     rest = config["updates"] // config["score_every"] - len(shares)
     return ending(outcome, task) | {"curve": [*shares, *[math.nan] * rest]}
@@ -145,7 +158,7 @@ EXPERIMENTS = (
         "Adding and copying: the learning rate for each network",
         TRIALS,
         {profile: _searches(profile) for profile in settings.PROFILES},
-        search,
+        partial(search_on, task_of),
         seeds=1,
     ),
     Experiment(

@@ -1,20 +1,13 @@
-"""Memory tasks with known baselines: adding, copying and counting; and `solve`, which trains a model until it succeeds.
-
-A task draws batches, prices outputs, and knows its `trivial` loss, that of the best answer without memory, and its
-`goal`, the loss below which it counts as solved.
-"""
+"""Tasks that need a memory: adding, copying and counting (chapters 4 to 6)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, one_hot
-from torch.nn.utils import clip_grad_norm_
-
-from unrolled import cells
 
 
 @dataclass(frozen=True)
@@ -213,10 +206,6 @@ class Counting:
         return binary_cross_entropy_with_logits(outputs[..., 0][is_b], targets[is_b])
 
 
-TASKS = {"adding": Adding, "copy": Copy, "counting": Counting}
-Task = Adding | Copy | Counting
-
-
 @torch.no_grad()
 def counted(model: nn.Module, limit: int) -> torch.Tensor:
     """Return for n = 1 … limit whether a model of `Counting` answers correctly at every b of aⁿbⁿ.
@@ -230,159 +219,10 @@ def counted(model: nn.Module, limit: int) -> torch.Tensor:
 
     Example:
         >>> from unrolled.cells import RNNCell
+        >>> from unrolled.tasks import SequenceModel
         >>> counted(SequenceModel(RNNCell(2, 4), 1), limit=20).shape
         torch.Size([20])
     """
     inputs, targets = Counting.strings(torch.arange(1, limit + 1), 2 * limit)
     says_last = model(inputs.to(next(model.parameters()).device))[..., 0].cpu() > 0  # (limit, 2 limit)
     return ((says_last == (targets == 1)) | (targets < 0)).all(dim=1)
-
-
-class SequenceModel(nn.Module):
-    """Read vectors and answer at every step, with a recurrent cell and a linear layer.
-
-        h_t = cell(x_t, h_{t−1})               (:eq:`eq-rnn`, or a gated cell's equations)
-        y_t = W_hy h_t + b_y                   (:eq:`eq-output`)
-
-    Args:
-        cell: any recurrent cell.
-        output_size: the size of an answer.
-
-    Example:
-        >>> from unrolled.cells import LSTMCell
-        >>> model = SequenceModel(LSTMCell(2, 16), output_size=1)
-        >>> tuple(model(torch.zeros(4, 10, 2)).shape)
-        (4, 10, 1)
-    """
-
-    def __init__(self, cell: cells.Cell, output_size: int):
-        super().__init__()
-        self.cell = cell
-        self.output = nn.Linear(cell.hidden_size, output_size)  # W_hy, b_y
-
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the answers, (batch, time, output_size), to inputs (batch, time, input_size)."""
-        states, _ = cells.unroll(self.cell, inputs)
-        return self.output(states)
-
-
-@dataclass
-class Outcome:
-    """The outcome of `solve`.
-
-    Attributes:
-        success: whether the goal was reached.
-        diverged: whether the loss became infinite or NaN, which ends the training.
-        updates: the number of updates until success, divergence or the end of the budget.
-        losses: the training loss of each update.
-        scored: the updates after which new sequences were scored.
-        scores: the losses on these.
-
-    Example:
-        >>> from unrolled.cells import RNNCell
-        >>> outcome = solve(SequenceModel(RNNCell(2, 4), 1), Adding(50), updates=3, score_every=2, sequences=20)
-        >>> outcome.success, outcome.updates, outcome.scored
-        (False, 3, [2, 3])
-    """
-
-    success: bool = False
-    diverged: bool = False
-    updates: int = 0
-    losses: list[float] = field(default_factory=list)
-    scored: list[int] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-
-
-@torch.no_grad()
-def score(model: nn.Module, task: Task, sequences: int, generator: torch.Generator) -> float:
-    """Return the model's loss on new sequences.
-
-    Args:
-        model: maps inputs (batch, time, task.input_size) to outputs (batch, time, task.output_size).
-        task: draws and prices the sequences.
-        sequences: the number of sequences.
-        generator: draws them, on the CPU.
-
-    Example:
-        >>> model = SequenceModel(cells.RNNCell(2, 1), 1)
-        >>> _ = nn.init.zeros_(model.output.weight), nn.init.ones_(model.output.bias)  # the answer is always 1
-        >>> loss = score(model, Adding(30), 2000, torch.Generator().manual_seed(0))
-        >>> abs(loss - Adding.trivial) < 0.02
-        True
-    """
-    return _loss(model, task, sequences, generator).item()
-
-
-def _loss(model: nn.Module, task: Task, sequences: int, generator: torch.Generator) -> torch.Tensor:
-    """Return the loss on new sequences, drawn on the CPU so that they are the same on every device."""
-    device = next(model.parameters()).device
-    inputs, targets = (part.to(device) for part in task.batch(sequences, generator))
-    return task.loss(model(inputs), targets)
-
-
-def solve(
-    model: nn.Module,
-    task: Task,
-    *,
-    updates: int,
-    batch: int = 64,
-    learning_rate: float = 1e-3,
-    clip: float = math.inf,
-    seed: int = 0,
-    score_every: int = 100,
-    sequences: int = 1000,
-) -> Outcome:
-    """Train the model in place with Adam (Kingma & Ba 2015) until it solves the task or the budget is spent.
-
-    Every batch is new, so there is nothing to overfit. An infinite or NaN loss ends the training and is reported in the
-    outcome: here divergence is a result, not an error.
-
-    Args:
-        model: maps inputs (batch, time, task.input_size) to outputs (batch, time, task.output_size).
-        task: what to learn.
-        updates: the budget.
-        batch: the number of sequences per update.
-        learning_rate: Adam's learning rate.
-        clip: a gradient of a larger norm is scaled down to this one (Pascanu et al. 2013); infinity never clips.
-        seed: the seed of the training sequences, and of the separate sequences that are scored.
-        score_every: the number of updates between two scores; the last update is scored too.
-        sequences: the number of sequences that are scored, new ones each time.
-
-    Returns:
-        Success, updates, losses and scores.
-
-    Raises:
-        ValueError: a number that must be positive is not.
-
-    Example:
-        >>> _ = torch.manual_seed(0)
-        >>> model = SequenceModel(cells.RNNCell(2, 16), 1)
-        >>> outcome = solve(model, Adding(2), updates=400, learning_rate=0.01, score_every=20)
-        >>> outcome.success, outcome.scores[-1] < Adding.goal
-        (True, True)
-    """
-    positive = {"updates": updates, "batch": batch, "learning_rate": learning_rate, "clip": clip}
-    for name, value in (positive | {"score_every": score_every, "sequences": sequences}).items():
-        if not value > 0:
-            raise ValueError(f"{name} is {value}; it must be above 0")
-    outcome = Outcome()
-    for_training, for_scoring = (torch.Generator().manual_seed(2 * seed + offset) for offset in (0, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    for update in range(1, updates + 1):
-        loss = _loss(model, task, batch, for_training)
-        if not torch.isfinite(loss):
-            outcome.diverged = True
-            break
-        optimizer.zero_grad()
-        loss.backward()
-        clip_grad_norm_(model.parameters(), clip)
-        optimizer.step()
-        outcome.losses.append(loss.item())
-        outcome.updates = update
-        if update % score_every == 0 or update == updates:
-            outcome.scored.append(update)
-            outcome.scores.append(score(model, task, sequences, for_scoring))
-            outcome.success = outcome.scores[-1] < task.goal
-            if outcome.success:
-                break
-    return outcome

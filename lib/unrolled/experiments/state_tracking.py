@@ -1,0 +1,158 @@
+"""What can a state track whose gates see only the input, and how much can it hold (chapter 13)?
+
+The shell game is learned over 40 steps and played on for 256. With two cups it is parity. Associative recall asks for
+more and more pairs. Every network has its learning rate from a search of its own.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from unrolled import settings
+from unrolled.experiments.base import Configuration, Experiment, Metric, cell
+from unrolled.experiments.copy_adding import TRIALS, search_on, train
+from unrolled.experiments.memory_tasks import ENDING, ending
+from unrolled.experiments.tuning import Tuned, check_chosen, decided, grid
+from unrolled.tasks import AssociativeRecall, ShellGame
+
+RATES = [1e-3, 3e-3, 1e-2, 3e-2]
+ORTHOGONAL = {"initialisation": "orthogonal"}
+CELLS = {
+    "tanh": ("rnn", {}),
+    "gru": ("gru", {}),
+    "lstm": ("lstm", {}),
+    "mingru": ("mingru", {}),
+    "mingru, signed": ("mingru", {"signed": True}),
+    "minlstm": ("minlstm", {}),
+    "linear attention": ("linear-attention", {"num_heads": 4, "gated": True}),
+}
+
+
+def game_of(config: Configuration) -> ShellGame:
+    """Return the shell game of a configuration, as long as in training."""
+    return ShellGame(config["length"], config["cups"])
+
+
+@torch.no_grad()
+def measure_tracking(config: Configuration, seed: int, folder: Path) -> dict:
+    """Train a network on games of one length, then ask it where the ball is in longer ones."""
+    check_chosen(config)
+    with torch.enable_grad():
+        model, outcome = train(config, game_of(config), seed, config["updates"])
+    inputs, targets = ShellGame(config["played"], config["cups"]).batch(
+        config["games"], torch.Generator().manual_seed(seed)
+    )
+    right = model(inputs.to(settings.device())).argmax(dim=-1).cpu() == targets  # (games, steps)
+    return ending(outcome, game_of(config)) | {"right": right.double().mean(dim=0).tolist()}
+
+
+TRACKING = ENDING | {"right": Metric("", "the share of games in which the ball is where the network says", ("step",))}
+
+
+def steps(config: Configuration) -> dict:
+    """Return the coordinates of the axis of `TRACKING`."""
+    return {"step": range(1, config["played"] + 1)} if "played" in config else {}
+
+
+def _games(profile: str) -> dict[str, Configuration]:
+    """Return every network with two and with five cups, before its learning rate is chosen."""
+    size = {"quick": {"hidden_size": 64, "updates": 4000}, "full": {"hidden_size": 256, "updates": 20_000}}[profile]
+    budget = size | {"batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
+    asked = {"length": 40, "played": 256, "games": 1000}
+    return {
+        f"{cups} cups: {name}": budget
+        | asked
+        | {"cups": cups, "cell": cell(kind, **ORTHOGONAL, **options), "initialisation": None}
+        for cups in (2, 5)
+        for name, (kind, options) in CELLS.items()
+    }
+
+
+def recall_of(config: Configuration) -> AssociativeRecall:
+    """Return the task of associative recall of a configuration."""
+    return AssociativeRecall(config["pairs"], config["keys"], config["values"])
+
+
+@torch.no_grad()
+def measure_recall(config: Configuration, seed: int, folder: Path) -> dict:
+    """Train a network to recall some number of pairs, and count its right answers."""
+    check_chosen(config)
+    task = recall_of(config)
+    with torch.enable_grad():
+        model, outcome = train(config, task, seed, config["updates"])
+    inputs, targets = task.batch(config["asked"], torch.Generator().manual_seed(seed))
+    said = model(inputs.to(settings.device())).argmax(dim=-1).cpu()
+    state = model.cell.state_sizes
+    return ending(outcome, task) | {
+        "right": (said == targets)[targets >= 0].double().mean().item(),
+        "state": sum(state.values()) - (state["h"] if len(state) == 3 else 0),  # of linear attention h is only shown
+    }
+
+
+RECALLED = ENDING | {
+    "right": Metric("", "the share of right answers"),
+    "state": Metric("numbers", "how many the state consists of"),
+}
+RECALLING = {  # the hidden sizes of each network
+    "gru": (32, 128),
+    "lstm": (32, 128),
+    "mingru": (32, 128),
+    "linear attention, one head": (16, 32),
+}
+
+
+def _recalls(profile: str) -> dict[str, Configuration]:
+    """Return every network with every number of pairs, before its learning rate is chosen."""
+    updates = {"quick": 3000, "full": 20_000}[profile]
+    budget = {"updates": updates, "batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
+    kinds = CELLS | {"linear attention, one head": ("linear-attention", {})}
+    return {
+        f"{name} {size}: {pairs} pairs": budget
+        | {"pairs": pairs, "keys": 64, "values": 16, "asked": 1000, "hidden_size": size}
+        | {"cell": cell(kinds[name][0], **ORTHOGONAL, **kinds[name][1]), "initialisation": None}
+        for name, sizes in RECALLING.items()
+        for size in sizes
+        for pairs in (4, 8, 16, 32)
+    }
+
+
+def _experiments(name, title, bases, task_of, metrics, measure, axes=None) -> tuple[Experiment, Experiment]:
+    """Return the search for the learning rates of some networks, and the comparison with what it chose."""
+    searched = f"{name}-tuning"
+
+    def searches(profile: str) -> dict[str, Configuration]:
+        return {label: config | {"settings": grid(RATES, [{}])} for label, config in bases(profile).items()}
+
+    def contenders(profile: str) -> dict[str, Configuration]:
+        return decided(searched, searches(profile), bases(profile), operator.or_)
+
+    search = partial(search_on, task_of)
+    return (
+        Experiment(searched, f"{title}: the learning rate for each network", TRIALS, Tuned(searches), search, seeds=1),
+        Experiment(name, title, metrics, Tuned(contenders), measure, *([axes] if axes else [])),
+    )
+
+
+EXPERIMENTS = (
+    *_experiments(
+        "state-tracking",
+        "The shell game: where the ball is, far beyond the length learned, by gates that see the state or not",
+        _games,
+        game_of,
+        TRACKING,
+        measure_tracking,
+        steps,
+    ),
+    *_experiments(
+        "associative-recall",
+        "Associative recall: how many pairs a state of fixed size can hold",
+        _recalls,
+        recall_of,
+        RECALLED,
+        measure_recall,
+    ),
+)

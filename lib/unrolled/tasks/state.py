@@ -1,0 +1,172 @@
+"""Tasks that ask what a state of fixed size can track and hold: the shell game and associative recall (chapter 13)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import torch
+from torch.nn.functional import cross_entropy, one_hot
+
+
+@dataclass(frozen=True)
+class ShellGame:
+    """Follow a ball under one of several cups, two of which change places at every step, or none.
+
+    The ball begins under cup 0. A step is one of 1 + n (n − 1) / 2 symbols: nothing happens, or a certain two of the n
+    cups change places; all are equally likely. The target at every step is the cup that hides the ball now, and the
+    loss the mean cross-entropy, in nats. A model that has lost the ball pays ln n.
+
+    With two cups this is parity: has there been an odd number of exchanges? With five, the moves generate all
+    permutations of five things, the smallest symmetric group that is not solvable (Barrington 1989), which networks of
+    constant depth are believed unable to follow (Merrill et al. 2024).
+
+    Attributes:
+        length: T, the number of steps of a sequence.
+        cups: n.
+
+    Raises:
+        ValueError: there is no step, or there are fewer than two cups.
+
+    Example:
+        >>> task = ShellGame(length=4, cups=3)
+        >>> task.moves  # by the number of the symbol
+        ((), (0, 1), (0, 2), (1, 2))
+        >>> task.follow(torch.tensor([[1, 0, 3, 2]])).tolist()  # to cup 1, stays, to cup 2, to cup 0
+        [[1, 1, 2, 0]]
+        >>> inputs, targets = task.batch(8, torch.Generator().manual_seed(0))
+        >>> tuple(inputs.shape), tuple(targets.shape)
+        ((8, 4, 4), (8, 4))
+    """
+
+    length: int
+    cups: int = 2
+
+    def __post_init__(self):
+        if self.length < 1:
+            raise ValueError(f"length is {self.length}; a game has at least 1 step")
+        if self.cups < 2:
+            raise ValueError(f"cups is {self.cups}; a ball can hide under one of at least 2")
+
+    @property
+    def moves(self) -> tuple[tuple[int, ...], ...]:
+        """The two cups that change places, by symbol; none at symbol 0."""
+        return ((), *itertools.combinations(range(self.cups), 2))
+
+    @property
+    def input_size(self) -> int:
+        """The number of symbols."""
+        return len(self.moves)
+
+    @property
+    def output_size(self) -> int:
+        """The number of cups."""
+        return self.cups
+
+    @property
+    def trivial(self) -> float:
+        """The loss of a model that has lost the ball, in nats per step."""
+        return math.log(self.cups)
+
+    @property
+    def goal(self) -> float:
+        """The loss below which the task counts as solved, in nats per step."""
+        return self.trivial / 100
+
+    def follow(self, symbols: torch.Tensor) -> torch.Tensor:
+        """Return the cup that hides the ball after every step, (batch, time), for symbols (batch, time)."""
+        table = torch.arange(self.cups).repeat(len(self.moves), 1)  # (symbols, cups): where a ball under a cup goes
+        for symbol, move in enumerate(self.moves):
+            table[symbol, list(move)] = torch.tensor(move[::-1], dtype=torch.long)
+        ball, places = torch.zeros_like(symbols[:, 0]), []
+        for symbol in symbols.unbind(1):
+            ball = table[symbol, ball]
+            places.append(ball)
+        return torch.stack(places, dim=1)
+
+    def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return a batch of inputs, one-hot, (batch, T, symbols), and of targets, cups, (batch, T)."""
+        symbols = torch.randint(self.input_size, (batch, self.length), generator=generator)
+        return one_hot(symbols, self.input_size).float(), self.follow(symbols)
+
+    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the mean cross-entropy, nats per step, for logits (batch, T, cups) and targets (batch, T)."""
+        return cross_entropy(outputs.flatten(0, 1), targets.flatten())
+
+
+@dataclass(frozen=True)
+class AssociativeRecall:
+    """Read pairs of a key and a value, then give the value of every key (after Graves et al. 2014; Arora et al. 2024).
+
+    The keys are all different and drawn anew for each sequence, as are the values, all equally likely. Then every key
+    comes once more, in random order, and its value is the target. The loss is the mean cross-entropy of these answers,
+    in nats. Without memory they cost ln of the number of values each.
+
+    To answer everything, a state must hold the values of all pairs: log₂ of the number of values bits for each.
+
+    Attributes:
+        pairs: how many there are.
+        keys: how many different keys there are to draw from.
+        values: how many different values.
+
+    Raises:
+        ValueError: there is no pair, there are fewer keys than pairs, or fewer than two values.
+
+    Example:
+        >>> task = AssociativeRecall(pairs=2, keys=4, values=3)
+        >>> inputs, targets = task.batch(1, torch.Generator().manual_seed(0))
+        >>> tuple(inputs.shape)  # a step for each pair and for each question; key and value side by side, one-hot
+        (1, 4, 7)
+        >>> targets[0, :2].tolist()  # nothing is asked while the pairs are read
+        [-1, -1]
+    """
+
+    pairs: int
+    keys: int = 64
+    values: int = 16
+
+    def __post_init__(self):
+        if self.pairs < 1 or self.keys < self.pairs:
+            raise ValueError(f"pairs is {self.pairs}; with {self.keys} keys, all different, it can be 1 to {self.keys}")
+        if self.values < 2:
+            raise ValueError(f"values is {self.values}; there must be at least 2 to choose from")
+
+    @property
+    def input_size(self) -> int:
+        """The length of a step's vector: a place for every key, and one for every value."""
+        return self.keys + self.values
+
+    @property
+    def output_size(self) -> int:
+        """The number of values."""
+        return self.values
+
+    @property
+    def trivial(self) -> float:
+        """The loss without memory, in nats per answer."""
+        return math.log(self.values)
+
+    @property
+    def goal(self) -> float:
+        """The loss below which the task counts as solved, in nats per answer."""
+        return self.trivial / 100
+
+    @property
+    def bits(self) -> float:
+        """What a state must hold to answer everything: the values of all pairs."""
+        return self.pairs * math.log2(self.values)
+
+    def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return a batch of inputs, (batch, 2 pairs, keys + values), and of targets, (batch, 2 pairs), −1 at a pair."""
+        keys = torch.rand(batch, self.keys, generator=generator).argsort(dim=1)[:, : self.pairs]
+        values = torch.randint(self.values, (batch, self.pairs), generator=generator)
+        order = torch.rand(batch, self.pairs, generator=generator).argsort(dim=1)
+        asked, wanted = keys.gather(1, order), values.gather(1, order)
+        inputs = one_hot(torch.cat([keys, asked], dim=1), self.input_size).float()
+        inputs[:, : self.pairs] += one_hot(self.keys + values, self.input_size)
+        return inputs, torch.cat([torch.full_like(values, -1), wanted], dim=1)
+
+    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the mean cross-entropy of the answers, for logits (batch, 2 pairs, values) and targets."""
+        return cross_entropy(outputs.flatten(0, 1), targets.flatten(), ignore_index=-1)
