@@ -322,3 +322,20 @@ def test_a_notebook_shows_a_diagram_without_a_warning():
         for figure in (diagrams.rnn_unrolled(), diagrams.window_network(), diagrams.lstm_cell()):
             for bounds in (None, "tight"):
                 figure.canvas.print_figure(io.BytesIO(), bbox_inches=bounds)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_a_tree_finds_every_state_from_an_earlier_one_and_the_piece_between(levels):
+    fig, steps = diagrams.scan_tree(levels), 2**levels
+    texts = written(fig)
+    assert {f"$h_{{{step}}}$" for step in range(1, steps + 1)} <= set(texts)
+    pieces = 2 * steps - 1 - (levels + 1)  # all nodes of the tree but those that begin at step 1
+    assert len(texts) == steps + pieces
+    later = steps - (levels + 1)  # the states that are no node of the tree
+    assert directions(fig, canvas.W_HH).total() == directions(fig, canvas.FAINT).total() == later
+    assert directions(fig, canvas.INK).total() == 2 * (steps - 1)
+
+
+def test_a_tree_that_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="levels is 4; from 1 to 3 fit on a page"):
+        diagrams.scan_tree(4)

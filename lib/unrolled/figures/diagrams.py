@@ -1,4 +1,4 @@
-"""Draw networks as graphs: window network, recurrent network, language model, paths of a gradient, gated cells."""
+"""Draw networks as graphs: window and recurrent network, language model, paths of a gradient, gated cells, scans."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from unrolled.figures.canvas import (
     weight,
 )
 from unrolled.figures.gated import GRU_PATHS, LSTM_PATHS, gru_cell, lstm_cell
+from unrolled.figures.scans import scan_tree
 
 __all__ = [
     "GRU_PATHS",
@@ -34,6 +35,7 @@ __all__ = [
     "language_model",
     "lstm_cell",
     "rnn_unrolled",
+    "scan_tree",
     "window_network",
 ]
 
