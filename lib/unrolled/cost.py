@@ -1,0 +1,142 @@
+"""What a network costs, counted from its sizes: parameters, operations, and numbers to keep (chapter 12).
+
+The formulas are plain arithmetic, so that they take numbers and SymPy's symbols alike. Each is compared with what is
+measured: parameters with ``numel``, operations with PyTorch's own counter, numbers kept with those that autograd saves.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+CELLS = {  # blocks of weights; numbers kept for the backward pass, and numbers carried, each for one unit
+    "rnn": (1, 1, 1),  # h
+    "lstm": (4, 7, 2),  # f, i, c̃, o, c, tanh(c), h
+    "lstm-1997": (3, 5, 2),  # i, c̃, c, o, tanh(c); h is the product of the last two, and kept as the next input
+    "gru": (3, 5, 1),  # z, r, r ⊙ h, h̃, h
+    "mingru": (2, 5, 1),
+    "minlstm": (3, 10, 1),
+}
+NOT_RECURRENT = ("mingru", "minlstm")  # their blocks multiply no state
+
+
+class Cost(NamedTuple):
+    """What one layer costs; a sum of two is what both cost.
+
+    Attributes:
+        parameters: the number of weights and biases.
+        flops: floating-point operations of the matrix products for one symbol, forward: a product of (m, n) with (n, k)
+            has 2 m n k. The backward pass has twice as many. Sums, products and nonlinearities of single numbers are
+            left out, as in `torch.utils.flop_counter`.
+        kept: how many numbers a symbol leaves behind for the backward pass, the layer's input included.
+        state: how many numbers are carried from one symbol to the next when the network is used.
+    """
+
+    parameters: Any
+    flops: Any
+    kept: Any
+    state: Any
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
+
+
+def recurrent(kind: str, d: Any, h: Any) -> Cost:
+    """Return the cost of a layer of one of the book's cells, with one bias for each block.
+
+        parameters = blocks · (h (h + d) + h),   flops = 2 · blocks · h (h + d)
+
+    Args:
+        kind: one of `CELLS`.
+        d: the length of an input vector.
+        h: the hidden size.
+
+    Raises:
+        ValueError: an unknown kind.
+
+    Example:
+        >>> recurrent("lstm", 512, 512)
+        Cost(parameters=2099200, flops=4194304, kept=4096, state=1024)
+        >>> import sympy as sp
+        >>> d, h = sp.symbols("d h")
+        >>> sp.factor(recurrent("gru", d, h).parameters)
+        3*h*(d + h + 1)
+    """
+    if kind not in CELLS:
+        raise ValueError(f"kind is {kind!r}; it can be one of {', '.join(CELLS)}")
+    blocks, kept, carried = CELLS[kind]
+    width = d if kind in NOT_RECURRENT else h + d
+    return Cost(blocks * (h * width + h), 2 * blocks * h * width, kept * h + d, carried * h)
+
+
+def attention(h: Any, n: Any, heads: Any = 1) -> Cost:
+    """Return the cost of a layer of self-attention whose symbols look at n symbols each.
+
+        parameters = 4 h² + 4 h,   flops = 8 h² + 4 n h
+
+    Queries, keys, values and the output have a product with an (h, h) matrix each; the scores and the weighted sum of
+    the values have n h products each. The n scores of each head are kept after their softmax, beside seven vectors: the
+    input, the query and the key, as they are and scaled, the value, and what goes into the last product. (Kernels that
+    compute the scores again in the backward pass keep 5 h numbers and one for each head.) The state is the cache of all
+    keys and values.
+
+    Args:
+        h: the length of a symbol's vector.
+        n: how many symbols each symbol looks at, itself included.
+        heads: the number of heads.
+
+    Example:
+        >>> attention(512, 1024).flops == 8 * 512**2 + 4 * 1024 * 512
+        True
+        >>> attention(512, 1024).state  # a GRU of this size carries 512
+        1048576
+    """
+    return Cost(4 * h * h + 4 * h, 8 * h * h + 4 * n * h, 7 * h + n * heads, 2 * n * h)
+
+
+def feed_forward(h: Any, width: Any) -> Cost:
+    """Return the cost of two products, from h to some width and back, with a nonlinearity between.
+
+    Example:
+        >>> feed_forward(512, 2048).parameters
+        2099712
+    """
+    return Cost(2 * h * width + width + h, 4 * h * width, 2 * width + h, 0 * h)
+
+
+def norm(h: Any) -> Cost:
+    """Return the cost of a layer normalisation, which keeps its input, its mean and its spread."""
+    return Cost(2 * h, 0 * h, h + 2, 0 * h)
+
+
+def transformer_layer(h: Any, n: Any, heads: Any = 1) -> Cost:
+    """Return the cost of a layer of a transformer: attention, a feed-forward part of width 4 h, two normalisations.
+
+        parameters = 12 h² + 13 h,   flops = 24 h² + 4 n h
+
+    The arguments are those of `attention`.
+
+    Example:
+        >>> transformer_layer(512, 1024).parameters
+        3152384
+    """
+    return attention(h, n, heads) + feed_forward(h, 4 * h) + norm(h) + norm(h)
+
+
+def output(V: Any, h: Any) -> Cost:
+    """Return the cost of the layer that turns a state into V logits; it keeps the probabilities.
+
+    Example:
+        >>> output(50_000, 512).parameters
+        25650000
+    """
+    return Cost(V * h + V, 2 * V * h, 1 * V, 0 * V)
+
+
+def embedding(V: Any, d: Any) -> Cost:
+    """Return the cost of looking up a symbol's vector: many parameters, and no operation.
+
+    Example:
+        >>> embedding(50_000, 512)
+        Cost(parameters=25600000, flops=0, kept=0, state=0)
+    """
+    return Cost(V * d, 0 * d, 0 * d, 0 * d)
