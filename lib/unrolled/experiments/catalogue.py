@@ -22,6 +22,7 @@ from unrolled.experiments import (
     model_kinds,
     ngram_words,
     ngrams,
+    playground,
     real_texts,
     regularisers,
     stuck_gates,
@@ -54,6 +55,7 @@ QUESTIONS = (  # in the order of the chapters
     real_texts,
     exposure,
     decoding_ways,
+    playground,
 )
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
 
