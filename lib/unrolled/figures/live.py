@@ -58,10 +58,10 @@ def playground(model: nn.Module, vocabulary: Any) -> Playground:
         >>> shown._repr_html_()[:8], "Unrolled.expects" in shown.page
         ('<iframe ', True)
     """
-    scripts = [_file(f"{name}.js") for name in SCRIPTS] + [weights_script("yours", model, vocabulary)]
+    scripts = [_file(f"{name}.js") for name in SCRIPTS] + [weights_script("your", model, vocabulary)]
     widgets = ["expects", "writes"] + (["gates"] if _cells(model)[0] != "rnn" else [])
     figures = "\n".join(
-        f'<figure class="playground" data-show="{name}" data-models="yours"></figure>' for name in widgets
+        f'<figure class="playground" data-show="{name}" data-models="your"></figure>' for name in widgets
     )
     return Playground(
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>playground</title>\n'

@@ -5,7 +5,7 @@
 // shapes stands behind the code: h is the hidden size, d the length of a symbol's vector, V the number of symbols.
 "use strict";
 
-const Unrolled = (() => {
+globalThis.Unrolled = (() => {
   // Vectors and matrices
 
   /** Return W v for rows `from` to `to` of W: (to − from,). */
@@ -49,7 +49,7 @@ const Unrolled = (() => {
     rnn: {
       gates: [],
       state: ["h"],
-      step({ W_xh, W_hh, b_h }, x, { h }, hold, { nonlinearity }) {
+      step({ W_xh, W_hh, b_h }, x, { h }, _hold, { nonlinearity }) {
         const a = sum(product(W_xh, x), product(W_hh, h), b_h);
         return { h: a.map(PHI[nonlinearity]) }; // eq-rnn
       },
@@ -266,12 +266,26 @@ const Unrolled = (() => {
     let at = 0;
     for (const [name, shape] of Object.entries(what.shapes)) {
       const size = shape.reduce((a, b) => a * b);
-      matrices[name] = numbers.subarray(at, (at += size));
+      matrices[name] = numbers.subarray(at, at + size);
+      at += size;
     }
     return new LanguageModel(what, matrices);
   }
 
   return {
-    CELLS, LanguageModel, attention, beam, checksum, distribution, draw, generator, half, load, product, ranked, softmax, write,
+    CELLS,
+    LanguageModel,
+    attention,
+    beam,
+    checksum,
+    distribution,
+    draw,
+    generator,
+    half,
+    load,
+    product,
+    ranked,
+    softmax,
+    write,
   };
 })();
