@@ -10,8 +10,6 @@ import gzip
 import re
 from pathlib import Path
 
-import torch
-
 from unrolled.experiments.base import (
     NATS,
     PARAMETERS,
@@ -89,7 +87,7 @@ def axes(config: Configuration) -> dict:
 
 
 WORDS = {  # the initialisations that `memory-tuning` chose; 1,171 words, and about 200,000 weights
-    "rnn": ({"hidden_size": 128, "cell_options": {"initialisation": "orthogonal", "nonlinearity": "relu"}}, 2e-3),
+    "rnn": ({"hidden_size": 124, "cell_options": {"initialisation": "orthogonal", "nonlinearity": "relu"}}, 2e-3),
     "lstm": ({"hidden_size": 96, "cell_options": {"initialisation": "orthogonal"}}, 8e-3),
     "gru": ({"hidden_size": 104, "cell_options": {"initialisation": "chrono", "t_max": 160}}, 8e-3),
 }

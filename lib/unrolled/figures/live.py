@@ -10,6 +10,7 @@ import base64
 import html
 import json
 import zlib
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
@@ -113,7 +114,7 @@ def weights_script(name: str, model: nn.Module, vocabulary: Any, **about: Any) -
         "shapes": {name: list(matrix.shape) for name, matrix in matrices.items()},
         **about,
     }
-    content = json.dumps(head), base64.b64encode(b"".join(map(_bits, matrices.values()))).decode()
+    content = json.dumps(head), base64.b64encode(_bits(matrices.values())).decode()
     digest = f"{zlib.crc32(''.join(content).encode()):08x}"
     told = json.dumps([*content, digest]).replace("<", "\\u003c")  # no symbol may end the script
     return f"window.unrolledWeights = window.unrolledWeights || {{}};\nunrolledWeights[{json.dumps(name)}] = {told};\n"
@@ -149,11 +150,12 @@ def _matrices(model: nn.Module, cells: list[nn.Module]) -> dict[str, torch.Tenso
     return matrices | {"W_hy": model.output.weight, "b_y": model.output.bias}
 
 
-def _bits(matrix: torch.Tensor) -> bytes:
-    """Return a matrix in half precision, row after row, the low byte of each number first."""
-    half = matrix.detach().cpu().half()
-    if not half.isfinite().all():
-        raise ValueError(
-            f"a weight is {matrix.abs().max():.3g}; 16 bits hold 65,504 at most: train with a smaller rate"
-        )
-    return half.numpy().astype("<f2").tobytes()
+def _bits(matrices: Iterable[torch.Tensor]) -> bytes:
+    """Return matrices in half precision, row after row: the low byte of every number, then every high byte.
+
+    Signs and exponents are much alike, so that what is sent to a browser is a little shorter in this order.
+    """
+    whole = torch.cat([matrix.detach().flatten() for matrix in matrices]).cpu()
+    if not whole.half().isfinite().all():
+        raise ValueError(f"a weight is {whole.abs().max():.3g}; 16 bits hold 65,504 at most: train with a smaller rate")
+    return whole.half().numpy().astype("<f2").view("u1").reshape(-1, 2).T.tobytes()

@@ -260,8 +260,8 @@ globalThis.Unrolled = (() => {
     }
     const what = JSON.parse(head);
     const bytes = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
-    const numbers = new Float32Array(bytes.length / 2);
-    for (let k = 0; k < numbers.length; k++) numbers[k] = half(bytes[2 * k] | (bytes[2 * k + 1] << 8)); // low byte first
+    const count = bytes.length / 2; // first the low byte of every number, then every high byte: so they compress better
+    const numbers = Float32Array.from({ length: count }, (_, k) => half(bytes[k] | (bytes[count + k] << 8)));
     const matrices = {};
     let at = 0;
     for (const [name, shape] of Object.entries(what.shapes)) {
