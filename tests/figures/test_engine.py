@@ -61,8 +61,8 @@ MISTAKES = {
     ),
     "reset after the product": (
         "gru",
-        "product(W_hh, times(r, h), 2 * size, 3 * size)",
-        "times(r, product(W_hh, h, 2 * size, 3 * size))",
+        "product(W_hh, times(r, h), 2 * n, 3 * n)",
+        "times(r, product(W_hh, h, 2 * n, 3 * n))",
     ),
     "no tanh": ("rnn", "a.map(PHI[nonlinearity])", "a"),
 }

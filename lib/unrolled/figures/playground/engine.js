@@ -1,8 +1,8 @@
-// The book's networks in plain JavaScript, so that they run in a reader's page: read it beside the Python.
+// The book's networks in plain JavaScript, so that they run in a reader's page.
 //
-// The order is that of the equations, and the names are those of lib/unrolled/cells, models and decoding. A vector is a
-// Float64Array. A matrix is a Float32Array, row after row, which holds the 16-bit weights exactly. What is said of
-// shapes stands behind the code: h is the hidden size, d the length of a symbol's vector, V the number of symbols.
+// Read it beside the Python: the order is that of the equations, and the names are those
+// of lib/unrolled/cells, models and decoding. A vector is a Float64Array. A matrix is a
+// Float32Array, row after row, which holds the 16-bit weights exactly.
 "use strict";
 
 globalThis.Unrolled = (() => {
@@ -14,18 +14,22 @@ globalThis.Unrolled = (() => {
     const out = new Float64Array(to - from);
     for (let row = from; row < to; row++) {
       let sum = 0;
-      for (let column = 0, at = row * columns; column < columns; column++, at++) sum += W[at] * v[column];
+      for (let column = 0, at = row * columns; column < columns; column++, at++)
+        sum += W[at] * v[column];
       out[row - from] = sum;
     }
     return out;
   }
 
-  const sum = (first, ...others) => Float64Array.from(first, (value, k) => others.reduce((s, v) => s + v[k], value));
+  const sum = (first, ...others) =>
+    Float64Array.from(first, (value, k) => others.reduce((s, v) => s + v[k], value));
   const times = (u, v) => u.map((value, k) => value * v[k]);
   const sigmoid = (a) => 1 / (1 + Math.exp(-a));
-  const slices = (v, size) => Array.from({ length: v.length / size }, (_, n) => v.subarray(n * size, (n + 1) * size));
+  const slice = (v, size, n) => v.subarray(n * size, (n + 1) * size);
+  const slices = (v, size) =>
+    Array.from({ length: v.length / size }, (_, n) => slice(v, size, n));
 
-  /** Return softmax(logits), shifted by the largest so that nothing overflows (eq-output). */
+  /** Return softmax(logits) (eq-output); less the largest, so that nothing overflows. */
   function softmax(logits) {
     const largest = logits.reduce((a, b) => Math.max(a, b), -Infinity);
     const powers = logits.map((logit) => Math.exp(logit - largest));
@@ -33,15 +37,16 @@ globalThis.Unrolled = (() => {
     return powers.map((power) => power / total);
   }
 
-  /** Return the mean of the values, weighted by how well their keys fit the query, and the weights. */
+  /** Return the mean of values, weighted by how well the keys fit the query; and weights. */
   function attention(query, keys, values) {
-    const weights = softmax(Float64Array.from(keys, (key) => product(key, query)[0] / Math.sqrt(query.length)));
-    const mean = values[0].map((_, k) => values.reduce((s, value, t) => s + weights[t] * value[k], 0));
-    return { mean, weights };
+    const scores = keys.map((key) => product(key, query)[0] / Math.sqrt(query.length));
+    const weights = softmax(Float64Array.from(scores));
+    const parts = values.map((value, t) => value.map((v) => weights[t] * v));
+    return { mean: sum(...parts), weights };
   }
 
-  // Cells: a step maps the weights, the input x_t and the state to every value of the step; h, and c of an LSTM, are
-  // the state that the next step begins with. `hold` may put another value in the place of a gate's.
+  // Cells: a step maps the weights, the input x_t and the state before it to every value
+  // of the step; h, and c of an LSTM, are the state after it. `hold` may change a gate.
 
   const PHI = { tanh: Math.tanh, relu: (a) => Math.max(a, 0) };
 
@@ -59,7 +64,8 @@ globalThis.Unrolled = (() => {
       gates: ["f", "i", "o"],
       state: ["h", "c"],
       step({ W_xh, W_hh, b_h }, x, { h, c }, hold) {
-        const [a_f, a_i, a_candidate, a_o] = slices(sum(product(W_xh, x), product(W_hh, h), b_h), h.length); // (h,) each
+        const a = sum(product(W_xh, x), product(W_hh, h), b_h);
+        const [a_f, a_i, a_candidate, a_o] = slices(a, h.length);
         const f = hold("f", a_f.map(sigmoid)); // eq-lstm-forget
         const i = hold("i", a_i.map(sigmoid)); // eq-lstm-input
         const candidate = a_candidate.map(Math.tanh); // eq-lstm-candidate
@@ -74,11 +80,14 @@ globalThis.Unrolled = (() => {
       gates: ["z", "r"],
       state: ["h"],
       step({ W_xh, W_hh, b_h }, x, { h }, hold) {
-        const size = h.length;
-        const [p_z, p_r, p_candidate] = slices(sum(product(W_xh, x), b_h), size); // W_xh x + b_h
-        const z = hold("z", sum(p_z, product(W_hh, h, 0, size)).map(sigmoid)); // eq-gru-update
-        const r = hold("r", sum(p_r, product(W_hh, h, size, 2 * size)).map(sigmoid)); // eq-gru-reset
-        const candidate = sum(p_candidate, product(W_hh, times(r, h), 2 * size, 3 * size)).map(Math.tanh); // eq-gru-state
+        const n = h.length;
+        const [p_z, p_r, p_candidate] = slices(sum(product(W_xh, x), b_h), n);
+        const a_z = sum(p_z, product(W_hh, h, 0, n));
+        const z = hold("z", a_z.map(sigmoid)); // eq-gru-update
+        const a_r = sum(p_r, product(W_hh, h, n, 2 * n));
+        const r = hold("r", a_r.map(sigmoid)); // eq-gru-reset
+        const a = sum(p_candidate, product(W_hh, times(r, h), 2 * n, 3 * n));
+        const candidate = a.map(Math.tanh); // eq-gru-state
         const h_t = h.map((value, k) => (1 - z[k]) * value + z[k] * candidate[k]);
         return { z, r, candidate, h: h_t };
       },
@@ -87,10 +96,10 @@ globalThis.Unrolled = (() => {
 
   // The language model
 
-  /** Predict the next symbol from all symbols so far: embedding → cells, one above the other → logits. */
+  /** Predict the next symbol from all so far: embedding → layers of cells → logits. */
   class LanguageModel {
     /**
-     * @param {object} head what the script of the weights says: name, core, options, vocabulary, shapes.
+     * @param {object} head what the script says: core, symbols, shapes and more.
      * @param {object} weights a Float32Array for each name in head.shapes.
      */
     constructor(head, weights) {
@@ -106,24 +115,29 @@ globalThis.Unrolled = (() => {
 
     /** Return the weights of one layer by their names in the cells. */
     layer(n) {
-      const names = ["W_xh", "W_hh", "b_h"];
-      return Object.fromEntries(names.map((name) => [name, this.weights[`${n}.${name}`]]));
+      const [W_xh, W_hh, b_h] = ["W_xh", "W_hh", "b_h"].map(
+        (w) => this.weights[`${n}.${w}`],
+      );
+      return { W_xh, W_hh, b_h };
     }
 
-    /** Return the state before the first symbol: h_0, and c_0 of an LSTM, of each layer. */
+    /** Return the state before the first symbol: each layer's h_0, and c_0 of an LSTM. */
     initialState() {
-      const part = (n, name) => [name, Float64Array.from(this.weights[`${n}.${name}_0`])];
+      const vector = (name) => Float64Array.from(this.weights[name]);
+      const parts = (n) =>
+        this.cell.state.map((name) => [name, vector(`${n}.${name}_0`)]);
       return Array.from({ length: this.layers }, (_, n) =>
-        Object.fromEntries(this.cell.state.map((name) => part(n, name))),
+        Object.fromEntries(parts(n)),
       );
     }
 
-    /** Read a symbol: return every value of the step of each layer, which is also the next state, and the logits. */
+    /** Read a symbol; return the layers' values, which are the next state, and logits. */
     step(number, state, hold = (_, gate) => gate) {
       const { E, W_hy, b_y } = this.weights;
-      let x = Float64Array.from(E.subarray(number * this.embeddingSize, (number + 1) * this.embeddingSize)); // eq-embedding
+      const { options } = this.head;
+      let x = Float64Array.from(slice(E, this.embeddingSize, number)); // eq-embedding
       const next = state.map((before, n) => {
-        const values = this.cell.step(this.layer(n), x, before, hold, this.head.options);
+        const values = this.cell.step(this.layer(n), x, before, hold, options);
         x = values.h;
         return values;
       });
@@ -142,8 +156,9 @@ globalThis.Unrolled = (() => {
 
   // Writing, as in unrolled.decoding: temperature, then top-k, then the nucleus
 
-  /** Return the symbols' numbers, the most probable first; of equals, the first in the vocabulary. */
-  const ranked = (values) => Array.from(values.keys()).sort((a, b) => values[b] - values[a] || a - b);
+  /** Return the symbols' numbers, the most probable first; of equals, the lower first. */
+  const ranked = (values) =>
+    Array.from(values.keys()).sort((a, b) => values[b] - values[a] || a - b);
 
   /** Return logits with −∞ for all but the k most probable symbols. */
   function keepTopK(logits, k) {
@@ -151,7 +166,7 @@ globalThis.Unrolled = (() => {
     return logits.map((logit, number) => (kept.has(number) ? logit : -Infinity));
   }
 
-  /** Return logits with −∞ outside the smallest set of most probable symbols that have probability p together. */
+  /** Return logits with −∞ outside the fewest symbols that have probability p. */
   function keepNucleus(logits, p) {
     if (p >= 1) return logits;
     const probabilities = softmax(logits);
@@ -171,7 +186,7 @@ globalThis.Unrolled = (() => {
     return softmax(keepNucleus(keepTopK(scaled, topK), topP));
   }
 
-  /** Return a generator of random numbers from 0 to 1, the same ones for the same seed: Tommy Ettinger's mulberry32. */
+  /** Return a generator of random numbers from 0 to 1: Tommy Ettinger's mulberry32. */
   function generator(seed) {
     let state = seed >>> 0;
     return () => {
@@ -182,7 +197,7 @@ globalThis.Unrolled = (() => {
     };
   }
 
-  /** Return the number of the symbol that a random number falls on: the first whose cumulative probability is above it. */
+  /** Return the first symbol whose cumulative probability is above a random number. */
   function draw(probabilities, random) {
     let cumulative = 0;
     let last = 0;
@@ -199,43 +214,51 @@ globalThis.Unrolled = (() => {
    * Return the numbers of the symbols that a model writes after a step.
    *
    * @param {function} random gives the next random number from 0 to 1.
-   * @param {object} options temperature, topK and topP; stop, the number of a symbol to end with; hold, as in the cells.
+   * @param {object} options temperature, topK, topP; hold, as in the cells.
    */
   function write(model, { state, logits }, length, random, options = {}) {
     const written = [];
     while (written.length < length) {
       const number = draw(distribution(logits, options), random());
       written.push(number);
-      if (number === options.stop) break;
       ({ state, logits } = model.step(number, state, options.hold));
     }
     return written;
   }
 
-  /** Return the most probable continuations of one length that a beam finds, the best first, as {numbers, nats}. */
+  /** Return the most probable continuations that a beam finds, the best first. */
   function beam(model, step, length, width) {
     let hypotheses = [{ numbers: [], nats: 0, step }];
     for (let n = 0; n < length; n++) {
-      const extended = hypotheses.flatMap(({ numbers, nats, step: { state, logits } }) => {
-        const p = softmax(logits);
-        const likely = ranked(p).slice(0, width);
-        return likely.map((number) => ({ numbers: [...numbers, number], nats: nats - Math.log(p[number]), state }));
+      const extended = hypotheses.flatMap((hypothesis) => {
+        const p = softmax(hypothesis.step.logits);
+        const extend = (number) => ({
+          numbers: [...hypothesis.numbers, number],
+          nats: hypothesis.nats - Math.log(p[number]),
+          state: hypothesis.step.state,
+        });
+        return ranked(p).slice(0, width).map(extend);
       });
       const best = extended.sort((a, b) => a.nats - b.nats).slice(0, width);
-      hypotheses = best.map(({ numbers, nats, state }) => ({ numbers, nats, step: model.step(numbers.at(-1), state) }));
+      hypotheses = best.map(({ numbers, nats, state }) => {
+        return { numbers, nats, step: model.step(numbers.at(-1), state) };
+      });
     }
     return hypotheses.map(({ numbers, nats }) => ({ numbers, nats }));
   }
 
-  // Weights, as `unrolled.figures.live` writes them: 16 bits each, in base64, with a checksum
+  // Weights, as unrolled.figures.live writes them: 16 bits each, with a checksum
 
-  /** Return the number that 16 bits stand for, half precision of IEEE 754: a sign, 5 bits of exponent, 10 of fraction. */
+  /** Return the number that 16 bits stand for: a sign, an exponent, a fraction. */
   function half(bits) {
-    const [sign, exponent, fraction] = [bits & 0x8000 ? -1 : 1, (bits >> 10) & 31, (bits & 1023) / 1024];
-    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
+    const sign = bits & 0x8000 ? -1 : 1;
+    const exponent = (bits >> 10) & 31;
+    const fraction = (bits & 1023) / 1024;
+    if (exponent === 0) return sign * 2 ** -14 * fraction;
+    return sign * 2 ** (exponent - 15) * (1 + fraction);
   }
 
-  /** Return the CRC-32 of some bytes, as zlib counts it, in eight hexadecimal digits. */
+  /** Return the CRC-32 of some bytes, as zlib counts it, in hexadecimal digits. */
   function checksum(bytes) {
     let crc = ~0;
     for (const byte of bytes) {
@@ -256,12 +279,17 @@ globalThis.Unrolled = (() => {
   function load(head, weights, digest) {
     const found = checksum(new TextEncoder().encode(head + weights));
     if (found !== digest) {
-      throw new Error(`These weights are not the ones that were written: their checksum is ${found}, not ${digest}.`);
+      throw new Error(
+        "These weights are not the ones that were written: " +
+          `their checksum is ${found}, not ${digest}.`,
+      );
     }
     const what = JSON.parse(head);
     const bytes = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
-    const count = bytes.length / 2; // first the low byte of every number, then every high byte: so they compress better
-    const numbers = Float32Array.from({ length: count }, (_, k) => half(bytes[k] | (bytes[count + k] << 8)));
+    const count = bytes.length / 2; // the low bytes come first: so they compress better
+    const numbers = Float32Array.from({ length: count }, (_, k) =>
+      half(bytes[k] | (bytes[count + k] << 8)),
+    );
     const matrices = {};
     let at = 0;
     for (const [name, shape] of Object.entries(what.shapes)) {
@@ -273,17 +301,13 @@ globalThis.Unrolled = (() => {
   }
 
   return {
-    CELLS,
-    LanguageModel,
     attention,
     beam,
-    checksum,
     distribution,
     draw,
     generator,
     half,
     load,
-    product,
     ranked,
     softmax,
     write,
