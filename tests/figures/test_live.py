@@ -23,11 +23,11 @@ WORDS = WordVocabulary(["\n", "the", "cat", "Ada", "Ben", "saw", "a", "dog", "."
 @pytest.mark.parametrize(
     "model, vocabulary, said",
     [
-        (FixedWindowLM(3, window=2), "abc", "runs a LanguageModel of RNN, LSTM or GRU cells, and this is FixedWindowLM"),
+        (FixedWindowLM(3, window=2), "abc", "a LanguageModel of RNN, LSTM or GRU cells, and this is FixedWindowLM"),
         (LanguageModel(3, core="torch-lstm"), "abc", "this is LanguageModel; make it with core='rnn', 'lstm' or 'gru'"),
         (LanguageModel(3, core="lstm-1997"), "abc", "and this is OriginalLSTMCell; make it with core="),
         (LanguageModel(3, core="gru", cell_options={"reset": "after"}), "abc", "the book's, with reset='before'"),
-        (LanguageModel(3, cell_options={"nonlinearity": "identity"}), "abc", "nonlinearity is 'identity'; the playground"),
+        (LanguageModel(3, cell_options={"nonlinearity": "identity"}), "abc", "nonlinearity is 'identity'; the"),
         (LanguageModel(3), "abcd", "the vocabulary has 4 symbols and the model 3; give the vocabulary"),
         (LanguageModel(3, hidden_size=1000), "abc", r"the model has 1,\d+,\d+ weights; a page takes 1,000,000 at most"),
     ],
