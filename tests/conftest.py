@@ -53,9 +53,8 @@ def browser():
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not chromium:
         pytest.skip("no Chromium here, so no page was looked at (apt install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright opens the pages (pip install playwright)")
+    with sync_api.sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
         yield browser

@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 import torch
-from playwright.sync_api import expect
 
 from running import FOLDER, LETTERS, lively
 from unrolled import figures
@@ -14,6 +13,7 @@ from unrolled.figures import live
 from unrolled.models import FixedWindowLM, LanguageModel
 from unrolled.text import Vocabulary, WordVocabulary
 
+expect = pytest.importorskip("playwright.sync_api", reason="Playwright opens the pages (pip install playwright)").expect
 WORDS = WordVocabulary(["\n", "the", "cat", "Ada", "Ben", "saw", "a", "dog", ".", ",", "said", '"', "'s"])
 
 
