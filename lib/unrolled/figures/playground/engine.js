@@ -1,8 +1,8 @@
 // The book's networks in plain JavaScript, so that they run in a reader's page.
 //
-// Read it beside the Python: the order is that of the equations, and the names are those
-// of lib/unrolled/cells, models and decoding. A vector is a Float64Array. A matrix is a
-// Float32Array, row after row, which holds the 16-bit weights exactly.
+// Read it beside the Python: the order is that of the equations, and the names are
+// those of lib/unrolled/cells, models and decoding. A vector is a Float64Array. A
+// matrix is a Float32Array, row after row, which holds the 16-bit weights exactly.
 "use strict";
 
 globalThis.Unrolled = (() => {
@@ -29,7 +29,7 @@ globalThis.Unrolled = (() => {
   const slices = (v, size) =>
     Array.from({ length: v.length / size }, (_, n) => slice(v, size, n));
 
-  /** Return softmax(logits) (eq-output); less the largest, so that nothing overflows. */
+  /** Return softmax(logits), eq-output; less the largest, so that none overflows. */
   function softmax(logits) {
     const largest = logits.reduce((a, b) => Math.max(a, b), -Infinity);
     const powers = logits.map((logit) => Math.exp(logit - largest));
@@ -37,7 +37,7 @@ globalThis.Unrolled = (() => {
     return powers.map((power) => power / total);
   }
 
-  /** Return the mean of values, weighted by how well the keys fit the query; and weights. */
+  /** Return the mean of values, weighted by how keys fit the query; and weights. */
   function attention(query, keys, values) {
     const scores = keys.map((key) => product(key, query)[0] / Math.sqrt(query.length));
     const weights = softmax(Float64Array.from(scores));
@@ -45,7 +45,7 @@ globalThis.Unrolled = (() => {
     return { mean: sum(...parts), weights };
   }
 
-  // Cells: a step maps the weights, the input x_t and the state before it to every value
+  // Cells: a step maps the weights, the input x_t and the state before to every value
   // of the step; h, and c of an LSTM, are the state after it. `hold` may change a gate.
 
   const PHI = { tanh: Math.tanh, relu: (a) => Math.max(a, 0) };
@@ -121,7 +121,7 @@ globalThis.Unrolled = (() => {
       return { W_xh, W_hh, b_h };
     }
 
-    /** Return the state before the first symbol: each layer's h_0, and c_0 of an LSTM. */
+    /** Return the state before the first symbol: each layer's h_0, and any c_0. */
     initialState() {
       const vector = (name) => Float64Array.from(this.weights[name]);
       const parts = (n) =>
@@ -131,7 +131,7 @@ globalThis.Unrolled = (() => {
       );
     }
 
-    /** Read a symbol; return the layers' values, which are the next state, and logits. */
+    /** Read a symbol; return the layers' values, the next state, and the logits. */
     step(number, state, hold = (_, gate) => gate) {
       const { E, W_hy, b_y } = this.weights;
       const { options } = this.head;
@@ -156,7 +156,7 @@ globalThis.Unrolled = (() => {
 
   // Writing, as in unrolled.decoding: temperature, then top-k, then the nucleus
 
-  /** Return the symbols' numbers, the most probable first; of equals, the lower first. */
+  /** Return the symbols' numbers, the most probable first; of equals, the lower. */
   const ranked = (values) =>
     Array.from(values.keys()).sort((a, b) => values[b] - values[a] || a - b);
 
