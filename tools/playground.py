@@ -22,6 +22,7 @@ from unrolled.experiments import playground, reading
 from unrolled.models import load_model
 
 ROOT = Path(__file__).resolve().parent.parent
+RECALL = ROOT / "figures" / "playground-recall.md"
 PAGE, FOLDER = ROOT / "playground.md", ROOT / "playground"
 WIDTH, COLOURS = 672, 64  # pixels across, as wide as the page's text; colours in a picture's palette
 FIGURE = re.compile(r'<figure class="playground" data-show="(\w+)".*?</figure>', re.DOTALL)
@@ -43,6 +44,32 @@ def write_weights(runs: Path) -> None:
             raise SystemExit(f"{path} is not the network that was measured; delete {runs} and train it again")
         (FOLDER / "models" / f"{label}.js").write_text(written, encoding="utf8")
         print(f"{label}: {len(written) / 1000:,.0f} kB", flush=True)
+    write_table(experiments.recorded("playground"))
+
+
+TABLE = """\
+<!-- Written by `make playground` from the record playground; edits made here are lost. -->
+How often the right name was preferred where a name returns, by how many characters ago it last stood. A network of words chooses
+among all forty names, so that guessing is right in one case of forty; one of characters between two first letters, so that it is
+right in one of two.
+
+| | nats | {lags} |
+|---|--:|{rules}|
+{rows}
+"""
+
+
+def write_table(record: experiments.Record) -> None:
+    """Write what each network costs and recalls as a table, which the page includes."""
+    edges = playground.EDGES
+    lags = [f"under {edges[1]}", *(f"{low} to {high - 1}" for low, high in zip(edges[1:-1], edges[2:], strict=True))]
+    rows = []
+    for label, measured in record.items():
+        core, units = label.split("-")
+        shares = [f"{100 * share:.0f} %" for share in measured["name"].mean(axis=0)]
+        rows.append(f"| {core.upper()}, {units} | {measured['nats'].mean():.2f} | {' | '.join(shares)} |")
+    table = TABLE.format(lags=" | ".join(lags), rules="--:|" * (len(lags) - 1) + "--:", rows="\n".join(rows))
+    RECALL.write_text(table, encoding="utf8")
 
 
 def photograph(chromium: str) -> None:
