@@ -44,14 +44,14 @@ def write_weights(runs: Path) -> None:
             raise SystemExit(f"{path} is not the network that was measured; delete {runs} and train it again")
         (FOLDER / "models" / f"{label}.js").write_text(written, encoding="utf8")
         print(f"{label}: {len(written) / 1000:,.0f} kB", flush=True)
-    write_table(experiments.recorded("playground"))
+    write_table(experiments.measured("playground"))
 
 
 TABLE = """\
 <!-- Written by `make playground` from the record playground; edits made here are lost. -->
-How often the right name was preferred where a name returns, by how many characters ago it last stood. A network of words chooses
-among all forty names, so that guessing is right in one case of forty; one of characters between two first letters, so that it is
-right in one of two.
+How often the right name was preferred where a name returns, by how many characters ago it last stood. A network of
+words chooses among all forty names, so that guessing is right in one case of forty; one of characters between two first
+letters, so that it is right in one of two. Nats are those that a word or a character of new stories costs.
 
 | | nats | {lags} |
 |---|--:|{rules}|
@@ -92,6 +92,7 @@ def photograph(chromium: str) -> None:
             page = browser.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
             page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html")
             page.wait_for_selector("figure[data-ready]")
+            page.wait_for_timeout(1000)  # what it writes on follows after a pause
             picture = Image.open(io.BytesIO(page.locator(".pg-live").screenshot())).convert("RGB")
             picture.quantize(COLOURS, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
         browser.close()

@@ -22,7 +22,7 @@ from unrolled.text import WordVocabulary, stories
 pytestmark = pytest.mark.book
 PAGE = (ROOT / "playground.md").read_text(encoding="utf8")
 FIGURES = {found[1]: found[0] for found in tool.FIGURE.finditer(PAGE)}
-RECORD = experiments.recorded("playground")
+RECORD = experiments.measured("playground")
 
 
 def data(name: str) -> dict:

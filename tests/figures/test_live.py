@@ -9,6 +9,7 @@ import torch
 
 from running import FOLDER, LETTERS, lively
 from unrolled import figures
+from unrolled.decoding import beam_search
 from unrolled.figures import live
 from unrolled.models import FixedWindowLM, LanguageModel
 from unrolled.text import Vocabulary, WordVocabulary
@@ -160,6 +161,25 @@ def test_it_writes_step_by_step_undoes_and_runs_and_pauses(shown):
     assert text.inner_text() != five
 
 
+def test_who_asks_for_less_motion_sees_many_symbols_at_once(shown):
+    page, frame = shown(lively("gru"), LETTERS, reduced_motion="reduce")
+    writes = figure(frame, "writes")
+    run = writes.get_by_role("button", name="Run")
+    run.click()
+    assert writes.locator(".pg-written").count() == 25 and run.inner_text() == "Run"
+    page.wait_for_timeout(300)
+    assert writes.locator(".pg-written").count() == 25
+
+
+def test_what_a_beam_would_write_stands_beside(shown):
+    _, frame = shown(lively("gru"), LETTERS)
+    writes = figure(frame, "writes")
+    writes.get_by_label("it begins").fill("the ")
+    best = beam_search(lively("gru"), LETTERS.encode("\nthe ")[None], length=12, width=4, alpha=0)[0]
+    text = LETTERS.decode(best.tokens).replace("\n", " ¶ ")
+    expect(writes.locator(".pg-score")).to_contain_text(f"A beam of 4 would write: {text}")
+
+
 def test_what_is_cut_off_is_struck_out_and_not_written(shown):
     page, frame = shown(lively("gru"), LETTERS)
     writes = figure(frame, "writes")
@@ -179,6 +199,7 @@ def test_gates_stand_under_the_text_and_one_that_is_held_changes_the_writing(sho
     gates = figure(frame, "gates")
     gates.get_by_label("your text").fill("the dog")
     assert gates.locator("canvas").count() == 7
+    page.wait_for_timeout(400)  # it writes on when the reader has paused
     going, held = gates.locator(".pg-text").all()
     free = going.inner_text()
     assert not held.is_visible() and free.startswith("It goes on: ")

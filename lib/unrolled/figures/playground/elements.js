@@ -69,14 +69,21 @@ Unrolled.elements = (() => {
     return likely;
   }
 
+  /** Return a function that does its work once the reader has paused for a moment, so that typing never waits for it. */
+  function later(work) {
+    let timer;
+    return (...given) => {
+      clearTimeout(timer);
+      timer = setTimeout(work, 150, ...given);
+    };
+  }
+
   /** Return a live region, and what tells it something once the reader has paused. */
   function announcer() {
     const region = element("p", { className: "pg-said", "aria-live": "polite" });
-    let timer;
-    const tell = (text) => {
-      clearTimeout(timer);
-      timer = setTimeout(() => (region.textContent = text), 600);
-    };
+    const tell = later((text) => {
+      region.textContent = text;
+    });
     return { region, tell };
   }
 
@@ -149,6 +156,7 @@ Unrolled.elements = (() => {
     fillShaded,
     fillText,
     labelled,
+    later,
     network,
     percent,
     slider,

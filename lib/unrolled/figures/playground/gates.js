@@ -2,7 +2,7 @@
 "use strict";
 
 Unrolled.gates = async (place, networks, data = {}) => {
-  const { announcer, button, choice, element, labelled, network, slider, symbol } = Unrolled.elements;
+  const { announcer, button, choice, element, labelled, later, network, slider, symbol } = Unrolled.elements;
   const GATES = { f: "forget gate", i: "input gate", o: "output gate", z: "update gate", r: "reset gate" };
   const STATES = { c: "cell state", h: "hidden state" };
   const LENGTH = 24; // symbols that are written with the gate held, and without
@@ -16,7 +16,8 @@ Unrolled.gates = async (place, networks, data = {}) => {
   const controls = element("div", { className: "pg-controls" });
   const holding = element("div", { className: "pg-controls" });
   let model;
-  let read;
+  let readFree;
+  let readHeld;
   let part; // the gate or state whose units are all shown
   let unit; // the unit that is shown alone; 0 is none, 1 the first
   let force; // what a gate is held at: nothing, 0 or 1
@@ -85,8 +86,8 @@ Unrolled.gates = async (place, networks, data = {}) => {
   /** Write on, once with all gates free and once with one held from the beginning of the text. */
   function showWriting(symbols) {
     const options = { temperature: 0.7, topP: 0.95 };
-    const going = (holds) => {
-      const step = Unrolled.reader(model, holds)(symbols).at(-1);
+    const going = (read, holds) => {
+      const step = read(symbols).at(-1);
       if (!step.logits) return "";
       const numbers = Unrolled.write(model, step, LENGTH * (model.head.words ? 1 : 4), Unrolled.generator(seed), {
         ...options,
@@ -97,29 +98,31 @@ Unrolled.gates = async (place, networks, data = {}) => {
       return spaced.slice(before.length).join("").replaceAll("\n", " ¶ ");
     };
     const whose = unit ? `unit ${unit}` : "all units";
-    free.replaceChildren(element("strong", {}, "It goes on: "), going(undefined));
+    free.replaceChildren(element("strong", {}, "It goes on: "), going(readFree, undefined));
     held.hidden = force === null;
     if (force === null) return;
     const how = `With the ${GATES[gate]} of ${whose} held ${force ? "open" : "shut"}: `;
-    held.replaceChildren(element("strong", {}, how), going(hold));
+    held.replaceChildren(element("strong", {}, how), going(readHeld, hold));
     tell(held.textContent);
   }
 
+  /** Draw gates and states; return the symbols that stand above them. */
   function show() {
     const symbols = Unrolled.split(model, field.value);
-    showStrips(symbols, read(symbols));
-    showWriting(symbols);
+    showStrips(symbols, readHeld(symbols));
+    return symbols;
   }
 
   const { field: which, begin } = network(networks, (taken) => {
     model = taken;
+    readFree = Unrolled.reader(model);
     part = model.cell.gates[0];
     gate = part;
     unit = 0;
     force = null;
     const readAgain = () => {
-      read = Unrolled.reader(model, hold);
-      show();
+      readHeld = Unrolled.reader(model, hold);
+      showWriting(show());
     };
     const values = [...model.cell.gates, ...model.cell.state];
     const shown = choice(
@@ -158,7 +161,7 @@ Unrolled.gates = async (place, networks, data = {}) => {
     );
     const again = button("Another continuation", () => {
       seed += 1;
-      show();
+      showWriting(show());
     });
     holding.replaceChildren(labelled("hold the", held), labelled("", forced), again);
     forced.setAttribute("aria-label", "free, open or shut");
@@ -166,7 +169,8 @@ Unrolled.gates = async (place, networks, data = {}) => {
     readAgain();
   });
 
-  field.addEventListener("input", show);
+  const writeLater = later(showWriting);
+  field.addEventListener("input", () => writeLater(show()));
   place.append(controls, labelled("your text", field), strips, legend, holding, free, held, region);
   await begin();
 };

@@ -2,8 +2,11 @@
 "use strict";
 
 Unrolled.writes = async (place, networks, data = {}) => {
-  const { announcer, button, element, fillBars, fillText, labelled, network, slider, topThree } = Unrolled.elements;
+  const { announcer, button, element, fillBars, fillText, labelled, later, network, slider, topThree } =
+    Unrolled.elements;
   const [WIDTH, AHEAD, PAUSE] = [4, 12, 120]; // hypotheses; symbols that they look ahead; milliseconds between steps
+  const STILL = matchMedia("(prefers-reduced-motion: reduce)").matches; // then Run is a leap of so many symbols
+  const LEAP = 25;
   const field = element("input", { type: "text", spellcheck: false, autocapitalize: "off" });
   const text = element("p", { className: "pg-text pg-page" });
   const bars = element("ol", { className: "pg-bars", "aria-label": "what may come next; cut off are the faint ones" });
@@ -37,12 +40,13 @@ Unrolled.writes = async (place, networks, data = {}) => {
         fillBars(bars, model, probabilities, 8, (number) => kept[number] > 0),
       ),
     );
-    if (timer === null) showBeam(all, step);
-    else ahead.textContent = "";
+    ahead.textContent = "";
+    showBeam(all, step);
   }
 
   /** Say what a beam would write: it looks for the most probable text, not for a likely one. */
-  function showBeam(all, step) {
+  const showBeam = later((all, step) => {
+    if (timer !== null) return;
     const [best] = Unrolled.beam(model, step, AHEAD, WIDTH);
     const more = best.numbers.map((number) => model.symbols[number]);
     const spaced = Unrolled.spaced(model, [...all.map((each) => each.text), ...more]);
@@ -51,7 +55,7 @@ Unrolled.writes = async (place, networks, data = {}) => {
       element("strong", {}, `A beam of ${WIDTH} would write: `),
       `${continued} (probability ${Math.exp(-best.nats).toPrecision(2)})`,
     );
-  }
+  });
 
   function step() {
     const { logits } = read(symbols()).at(-1);
@@ -82,6 +86,10 @@ Unrolled.writes = async (place, networks, data = {}) => {
   };
   const run = button("Run", () => {
     if (timer !== null) return stop();
+    if (STILL) {
+      for (let n = 0; n < LEAP; n++) step();
+      return;
+    }
     run.textContent = "Pause";
     timer = setInterval(step, PAUSE);
   });
