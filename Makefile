@@ -15,7 +15,8 @@ PYTEST := $(RUN) -m pytest -p no:cacheprovider
 SPREAD := --numprocesses logical --maxprocesses 4 --dist worksteal
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
 FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib tests tools benchmarks chapters solutions noxfile.py
-.PHONY: help environment book html chapters exercises records check test bench compat claims address clean
+LINT_JS := $(RUN) tools/lint_scripts.py
+.PHONY: help environment book html chapters exercises records playground check test bench compat claims address clean
 
 # $(call stage,NAME,COMMAND) runs a stage of `make test`, which must succeed and change no file of the project.
 state = { git status --porcelain; git diff HEAD; } 2>/dev/null | cksum
@@ -43,14 +44,19 @@ exercises: environment  ## generate exercises/ from solutions/
 records: environment  ## measure the records that are missing or stale (NAME=rnn-windows: one experiment)
 	@status=0; $(RUN) -m unrolled records $(NAME) || status=1; $(RUN) tools/record_page.py; exit $$status
 
+playground: environment  ## train what is missing of the page's networks, write their weights and the page's pictures
+	@$(RUN) tools/playground.py
+
 check: environment  ## lint, test the library: for the working day, about two minutes
 	@$(LINT)
 	@$(FORMAT)
+	@$(LINT_JS)
 	@$(PYTEST) tests -m 'not book' --quiet $(SPREAD)
 
 test: environment  ## lint, build the book, test library, chapters and pages
 	$(call stage,lint,$(LINT))
 	$(call stage,format,$(FORMAT))
+	$(call stage,scripts,$(LINT_JS))
 	$(call stage,book,$(RUN) tools/book.py)
 	$(call stage,chapters,$(RUN) tools/validate.py)
 	$(call stage,tests,$(PYTEST) tests --durations=10 $(SPREAD))

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import torch
 
+import browser
 import cells
 import counting
 import training
@@ -67,7 +68,16 @@ def time_training(pairs: int, seconds: float, quick: bool) -> None:
         table(f"{task.name}, ÷ the example", training.ladder(task), pairs, seconds)
 
 
-SUBJECTS = {"cells": time_cells, "ngrams": time_ngrams, "training": time_training}
+def time_browser(pairs: int, seconds: float, quick: bool) -> None:
+    """Print the table of the playground. One thread: a page has no more."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with browser.rows() as rows:
+        table("in Chromium ÷ PyTorch, a step at a time", rows, pairs, seconds)
+    torch.set_num_threads(threads)
+
+
+SUBJECTS = {"cells": time_cells, "ngrams": time_ngrams, "training": time_training, "browser": time_browser}
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
-"""What all tests share: strictness where a skip would hide something, and the built pages."""
+"""What all tests share: strictness where a skip would hide something, the built pages, and a browser."""
 
 import os
+import shutil
 from pathlib import Path
 from unittest import mock
 
@@ -44,3 +45,17 @@ def html() -> Path:
     if not (folder / "index.html").is_file():
         pytest.skip("the book is not built: make book")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A Chromium without a window."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
+        pytest.skip("no Chromium here, so no page was looked at (apt install chromium)")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright opens the pages (pip install playwright)")
+    with sync_api.sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield browser
+        browser.close()

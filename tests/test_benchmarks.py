@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+import browser
 import cells
 import counting
 import pairs
@@ -68,6 +69,17 @@ def test_every_row_of_training_has_a_ratio():
     ):
         assert len(tables[title]) == count
         assert all(float(RATIO.search(row)[1]) > 0 for row in tables[title])
+
+
+def test_every_row_of_the_playground_has_a_ratio_and_a_step_is_short():
+    tables, printed = rows("--only", "browser", "--quick")
+    if "Chromium is left out" in printed:
+        pytest.skip("no Chromium, or no Playwright, so nothing is timed in it (apt install chromium)")
+    timed = tables["in Chromium ÷ PyTorch, a step at a time"]
+    assert len(timed) == len(browser.MODELS)
+    assert all(float(RATIO.search(row)[1]) > 0 for row in timed)
+    milliseconds = [float(row.split()[-1]) / browser.STEPS for row in timed]
+    assert max(milliseconds) < 16, "a page that takes longer lags behind the typing; alone it takes a quarter of this"
 
 
 @pytest.mark.parametrize("peer", [counting.against_dictionaries, counting.against_nltk, counting.against_kenlm])

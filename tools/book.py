@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,11 +12,15 @@ from pathlib import Path
 import nbformat
 import yaml
 
+import unrolled
 from execute import ROOT, WIDGET, ChapterError, chapters, executed, figures_of
 from vendor import VendorError, fetch
 
 BUILD = ROOT / "_build"
 SOURCE = BUILD / "source"
+PLAYGROUND = Path(unrolled.__file__).parent / "figures" / "playground"
+EXTRA = "extra"  # in the source, what the site serves beside its pages
+INCLUDED = re.compile(r"^`*\{literalinclude\} (\S+)$", re.MULTILINE)
 NO_WIDGET = "*The explorer is drawn when the book is built with `make book`, or when you run this cell.*"
 
 
@@ -109,16 +114,27 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
                 stored(ROOT / f"{name}.ipynb", target)
         elif (ROOT / f"{name}.md").is_file():
             shutil.copy2(ROOT / f"{name}.md", SOURCE / f"{name}.md")
+            for code in INCLUDED.findall((ROOT / f"{name}.md").read_text(encoding="utf8")):
+                (SOURCE / code).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / code, SOURCE / code)
         else:
             raise SystemExit(f"_toc.yml names {name}, and there is neither {name}.ipynb nor {name}.md")
+    lay_out_playground(SOURCE / EXTRA)
     if vendor:
-        shutil.copytree(vendor, SOURCE / "vendor", copy_function=os.link)
+        shutil.copytree(vendor, SOURCE / EXTRA, copy_function=os.link, dirs_exist_ok=True)
         shutil.copy2(ROOT / "_config.yml", SOURCE)
         return
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
-    for name in ("html_extra_path", "nb_ipywidgets_js", "mathjax_path"):
+    for name in ("nb_ipywidgets_js", "mathjax_path"):
         del config["sphinx"]["config"][name]
     (SOURCE / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf8")
+
+
+def lay_out_playground(site: Path) -> None:
+    """Put into a folder what playgrounds load, as the site has it: the scripts, and the weights and pictures."""
+    shutil.copytree(PLAYGROUND, site / "playground")
+    if (ROOT / "playground").is_dir():
+        shutil.copytree(ROOT / "playground", site / "playground", dirs_exist_ok=True)
 
 
 def fingerprint() -> str:

@@ -23,6 +23,7 @@ import chapters
 import compat
 import environment
 import execute
+import lint_scripts
 import vendor
 from places import ROOT
 
@@ -113,7 +114,7 @@ def test_what_the_commands_call_exists():
     assert [name for name in called if not (ROOT / name).is_file()] == []
 
 
-STAGES = ("ruff check", "ruff format", "tools/book.py", "tools/validate.py", "--durations=10")
+STAGES = ("ruff check", "ruff format", "lint_scripts.py", "tools/book.py", "tools/validate.py", "--durations=10")
 STANDS_FOR_PYTHON = """#!/bin/sh
 echo "$@" >> ../calls
 case "$*" in *"$CHANGED_BY"*) echo more >> "$FILE" ;; *"$FAILED_BY"*) exit 3 ;; esac
@@ -152,7 +153,7 @@ def test_a_stage_that_fails_stops_make_test(tmp_path, number):
 
 
 @pytest.mark.parametrize("file", ["Makefile", "left-over.txt"])
-@pytest.mark.parametrize("number, name", list(enumerate(["lint", "format", "book", "chapters", "tests"])))
+@pytest.mark.parametrize("number, name", list(enumerate(["lint", "format", "scripts", "book", "chapters", "tests"])))
 def test_a_stage_that_changes_the_projects_own_files_stops_make_test(tmp_path, number, name, file):
     made, calls = make_test(tmp_path, CHANGED_BY=STAGES[number], FILE=file)
     assert made.returncode and len(calls) == number + 1
@@ -399,6 +400,32 @@ def test_a_script_that_is_not_the_pinned_one_is_refused(tmp_path):
     archive.write_bytes(b"something else")
     with pytest.raises(vendor.VendorError, match=r"requirejs\.tgz has SHA-256 .*, not 31f33.* as pinned"):
         vendor.unpack(archive, vendor.PACKAGES["requirejs@2.3.7"][0], {}, tmp_path)
+
+
+def test_without_npm_the_scripts_are_not_linted_and_a_line_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lint_scripts, "BIOME", tmp_path / "biome")
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.delenv("UNROLLED_STRICT", raising=False)
+    lint_scripts.main()
+    assert capsys.readouterr().out == "The scripts are not linted: npm is not installed.\n"
+    monkeypatch.setenv("UNROLLED_STRICT", "1")
+    with pytest.raises(SystemExit, match="npm is not installed"):
+        lint_scripts.main()
+
+
+def test_a_script_with_a_mistake_is_found(tmp_path, monkeypatch):
+    if reason := lint_scripts.obstacle():
+        pytest.skip(reason)
+    shutil.copyfile(ROOT / "biome.json", tmp_path / "biome.json")
+    monkeypatch.setattr(lint_scripts, "ROOT", tmp_path)
+    script = tmp_path / "_static" / "one.js"
+    script.parent.mkdir()
+    script.write_text("const one = 1;\nconsole.log(one);\n")
+    lint_scripts.main()
+    for wrong in ("console.log(two);\n", "console.log( 1 )\n"):
+        script.write_text(wrong)
+        with pytest.raises(SystemExit, match="one.js"):
+            lint_scripts.main()
 
 
 def test_without_npm_the_book_says_that_it_falls_back(tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ The network is cut: whatever a page asks another host for is refused and fails i
 
 import functools
 import http.server
-import shutil
 import threading
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
@@ -93,21 +92,6 @@ def site(own):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A Chromium without a window."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not chromium:
-        pytest.skip("no Chromium here, so nobody looked at the pages (apt install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from unrolled.experiments import (
     model_kinds,
     ngram_words,
     ngrams,
+    playground,
     real_texts,
     regularisers,
     state_tracking,
@@ -56,6 +57,7 @@ QUESTIONS = (  # in the order of the chapters
     exposure,
     decoding_ways,
     state_tracking,
+    playground,
 )
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
 

@@ -2,11 +2,13 @@
 
 `plots` has the charts, in the `style` of the book, and `labels` places their words. `diagrams` has the drawings of
 networks, on a `canvas`, with the `gated` cells in a file of their own. `excerpts` draws texts, `tables` sets tables,
-and `explore` makes sliders that move without a kernel.
+`explore` makes sliders that move without a kernel, and `live` lets a trained network answer in the page itself.
 """
 
+from unrolled.figures.live import playground
 from unrolled.figures.tables import table
 
 __all__ = [
+    "playground",
     "table",
 ]

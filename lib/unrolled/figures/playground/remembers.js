@@ -1,0 +1,90 @@
+// What does it remember? A story with a hero: each network is asked for the hero's name wherever it returns.
+"use strict";
+
+/**
+ * Fill the templates of a story in: {hero}, and the pronouns {they}, {They}, {them}, {their}, {Their}.
+ *
+ * @param {object} data opening, between and closing: lists of sentences; names: {she: [...], he: [...]}.
+ * @param {number} distance how many sentences of `between` are told.
+ */
+Unrolled.tell = (data, hero, distance) => {
+  const gender = data.names.she.includes(hero) ? 0 : 1;
+  const forms = { they: ["she", "he"], them: ["her", "him"], their: ["her", "his"], hero: [hero, hero] };
+  const filled = (_, form) => {
+    const word = forms[form.toLowerCase()][gender];
+    return form[0] < "a" ? word[0].toUpperCase() + word.slice(1) : word;
+  };
+  const sentences = [...data.opening, ...data.between.slice(0, distance), ...data.closing];
+  return sentences.join(" ").replace(/\{(\w+)\}/g, filled);
+};
+
+Unrolled.remembers = async (place, networks, data) => {
+  const { announcer, bar, choice, element, fillText, labelled, percent, slider } = Unrolled.elements;
+  const models = await Promise.all(networks.map(({ load }) => load()));
+  const text = element("p", { className: "pg-text" });
+  const body = element("tbody");
+  const headings = ["", ...models.map(({ head }) => head.core.toUpperCase())];
+  const table = element(
+    "table",
+    { className: "pg-mentions" },
+    element("caption", {}, "How probable was the hero’s name, each time it returned?"),
+    element("thead", {}, element("tr", {}, ...headings.map((name) => element("th", { scope: "col" }, name)))),
+    body,
+  );
+  const { region, tell } = announcer();
+  const readers = models.map((model) => Unrolled.reader(model));
+  const names = [...data.names.she, ...data.names.he].sort();
+  let hero = data.hero;
+  let distance = data.distance;
+
+  /** Return what a model gives the hero's name before a symbol, and the name that it expects instead, if another. */
+  function asked(model, { logits }) {
+    const p = Unrolled.softmax(logits);
+    const rivals = names.map((name) => [p[model.number.get(name)], name]).sort(([a], [b]) => b - a);
+    return { share: p[model.number.get(hero)], instead: rivals[0][1] === hero ? null : rivals[0] };
+  }
+
+  function answer(model, step) {
+    const { share, instead } = asked(model, step);
+    const cell = element("td", {}, bar(share));
+    if (instead) cell.append(element("span", { className: "pg-instead" }, `${instead[1]} ${percent(instead[0])}`));
+    return cell;
+  }
+
+  function show() {
+    const symbols = Unrolled.split(models[0], Unrolled.tell(data, hero, distance));
+    const steps = readers.map((read) => read(symbols));
+    const mentions = symbols.flatMap((each, at) => (each.text === hero ? [at] : []));
+    fillText(text, models[0], symbols, (made, at) => {
+      if (mentions.includes(at)) made.className = at === mentions[0] ? "pg-first" : "pg-mention";
+    });
+    const rows = mentions.slice(1).map((at, n) => {
+      const since = at - mentions[n];
+      const heading = element("th", { scope: "row" }, `after ${since} word${since === 1 ? "" : "s"}`);
+      return element("tr", {}, heading, ...models.map((model, m) => answer(model, steps[m][at])));
+    });
+    body.replaceChildren(...rows);
+    const last = mentions.at(-1);
+    const shares = models.map((model, m) => `${headings[m + 1]} ${percent(asked(model, steps[m][last]).share)}`);
+    tell(`${hero}, at the last mention: ${shares.join(", ")}`);
+  }
+
+  const who = choice(
+    names.map((name) => [name, name]),
+    (name) => {
+      hero = name;
+      show();
+    },
+  );
+  who.value = hero;
+  const far = slider(
+    "sentences between",
+    { min: 0, max: data.between.length, step: 1, value: distance },
+    (sentences) => {
+      distance = sentences;
+      show();
+    },
+  );
+  place.append(element("div", { className: "pg-controls" }, labelled("hero", who), far), text, table, region);
+  show();
+};

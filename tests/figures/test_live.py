@@ -1,0 +1,321 @@
+"""The playground as a cell shows it and as a page has it: what a reader types, chooses and hears."""
+
+import json
+import re
+import shutil
+
+import pytest
+import torch
+
+from running import FOLDER, LETTERS, lively
+from unrolled import figures
+from unrolled.decoding import beam_search
+from unrolled.figures import live
+from unrolled.models import FixedWindowLM, LanguageModel
+from unrolled.text import Vocabulary, WordVocabulary
+
+expect = pytest.importorskip("playwright.sync_api", reason="Playwright opens the pages (pip install playwright)").expect
+WORDS = WordVocabulary(["\n", "the", "cat", "Ada", "Ben", "saw", "a", "dog", ".", ",", "said", '"', "'s"])
+
+
+# What is refused, and how
+
+
+@pytest.mark.parametrize(
+    "model, vocabulary, said",
+    [
+        (FixedWindowLM(3, window=2), "abc", "a LanguageModel of RNN, LSTM or GRU cells, and this is FixedWindowLM"),
+        (LanguageModel(3, core="torch-lstm"), "abc", "this is LanguageModel; make it with core='rnn', 'lstm' or 'gru'"),
+        (LanguageModel(3, core="lstm-1997"), "abc", "and this is OriginalLSTMCell; make it with core="),
+        (LanguageModel(3, core="gru", cell_options={"reset": "after"}), "abc", "the book's, with reset='before'"),
+        (LanguageModel(3, cell_options={"nonlinearity": "identity"}), "abc", "nonlinearity is 'identity'; the"),
+        (LanguageModel(3), "abcd", "the vocabulary has 4 symbols and the model 3; give the vocabulary"),
+        (LanguageModel(3, hidden_size=1000), "abc", r"the model has 1,\d+,\d+ weights; a page takes 1,000,000 at most"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_in_a_page_is_refused_with_the_remedy(model, vocabulary, said):
+    with pytest.raises(ValueError, match=said):
+        figures.playground(model, Vocabulary(vocabulary))
+
+
+def test_a_weight_beyond_16_bits_is_refused():
+    model = LanguageModel(3, hidden_size=4)
+    model.output.bias.data[1] = 1e6
+    with pytest.raises(ValueError, match=r"a weight is 1e\+06; 16 bits hold 65,504 at most"):
+        figures.playground(model, Vocabulary("abc"))
+
+
+def test_no_symbol_ends_the_script_that_brings_it():
+    vocabulary = WordVocabulary(["</script>", "<!--", "a"])
+    shown = figures.playground(LanguageModel(len(vocabulary), hidden_size=4), vocabulary)
+    assert shown.page.count("</script>") == shown.page.count("<script>") == len(live.SCRIPTS) + 1
+
+
+def test_a_page_of_a_large_model_is_as_large_as_its_weights():
+    model = LanguageModel(len(LETTERS), hidden_size=400, core="lstm")
+    assert sum(p.numel() for p in model.parameters()) > 690_000
+    assert len(figures.playground(model, LETTERS)._repr_html_()) < 2.1e6
+
+
+# A page of its own, as in a notebook
+
+
+@pytest.fixture
+def shown(browser):
+    """A function that shows a model as a cell does; what the page complains of or asks for fails the test."""
+    contexts, faults = [], []
+
+    def show(model, vocabulary, **settings):
+        context = browser.new_context(viewport={"width": 760, "height": 900}, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: faults.append(request.url))
+        page.set_content(f"<body>{figures.playground(model, vocabulary)._repr_html_()}</body>")
+        frame = page.frames[1]
+        frame.wait_for_selector("figure[data-ready]")
+        return page, frame
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def figure(frame, name):
+    """Return a playground of a page, in sight and ready."""
+    found = frame.locator(f"figure[data-show={name}]")
+    found.scroll_into_view_if_needed()
+    expect(found).to_have_attribute("data-ready", "")
+    return found
+
+
+def probabilities(model, vocabulary, text):
+    """Return what a model expects after a text that begins after a line break, the most probable first."""
+    with torch.no_grad():
+        p = model(
+            vocabulary.encode(["\n", *text])[None] if isinstance(text, list) else vocabulary.encode("\n" + text)[None]
+        )
+    p = p[0][0, -1].softmax(dim=-1)
+    return [(vocabulary.symbols[number], float(p[number])) for number in p.argsort(descending=True)]
+
+
+def test_what_is_typed_is_read_and_what_is_expected_is_said(shown):
+    model = lively("gru")
+    _, frame = shown(model, LETTERS)
+    expects = figure(frame, "expects")
+    expects.get_by_label("your text").fill("a quick")
+    best = probabilities(model, LETTERS, "a quick")
+    rows = expects.locator(".pg-bars li")
+    expect(rows).to_have_count(8)
+    for row, (symbol, p) in zip(rows.all(), best, strict=False):
+        assert row.locator(".pg-symbol").inner_text() == {" ": "␣", "\n": "¶"}.get(symbol, symbol)
+        number = row.locator(".pg-number").inner_text().removesuffix(" %")
+        assert number == "< 0.1" if p < 0.0005 else abs(float(number) - 100 * p) < 0.51
+    expect(expects.locator("[aria-live=polite]")).to_contain_text(re.compile(r"Most probable next: \S+ \S+ %, \S+ \S+"))
+    spans = expects.locator(".pg-text span")
+    expect(spans).to_have_count(7)
+    first = float(-torch.tensor(dict(probabilities(model, LETTERS, ""))["a"]).log())
+    assert f"{first:.2f} nats" in spans.first.get_attribute("title")
+
+
+def test_a_symbol_that_the_vocabulary_lacks_is_shown_as_such(shown):
+    _, frame = shown(lively("rnn"), LETTERS)
+    expects = figure(frame, "expects")
+    expects.get_by_label("your text").fill("naïve")
+    unknown = expects.locator(".pg-unknown")
+    expect(unknown).to_have_text("ï")
+    assert unknown.get_attribute("title") == "ï: not in the vocabulary"
+    assert "Underlined: 1 that the vocabulary lacks." in expects.locator(".pg-score").inner_text()
+    known = [row.inner_text() for row in expects.locator(".pg-bars li").all()]
+    expects.get_by_label("your text").fill("nave")  # it was not read
+    assert [row.inner_text() for row in expects.locator(".pg-bars li").all()] == known
+
+
+def test_it_writes_step_by_step_undoes_and_runs_and_pauses(shown):
+    page, frame = shown(lively("lstm"), LETTERS)
+    writes = figure(frame, "writes")
+    text = writes.locator(".pg-page")
+    writes.get_by_label("it begins").fill("the ")
+    assert text.inner_text() == "the "
+    step = writes.get_by_role("button", name="Step")
+    step.focus()
+    for _ in range(5):
+        page.keyboard.press("Enter")
+    five = text.inner_text()
+    assert len(text.locator(".pg-written").all()) == 5
+    for _ in range(2):
+        writes.get_by_role("button", name="Undo").click()
+    assert len(text.locator(".pg-written").all()) == 3
+    step.click(click_count=2)
+    assert text.inner_text() == five  # a step that was undone is taken again alike
+    writes.get_by_role("button", name="Run").click()
+    expect(text.locator(".pg-written").nth(9)).to_be_attached(timeout=5000)
+    writes.get_by_role("button", name="Pause").click()
+    written = text.inner_text()
+    page.wait_for_timeout(300)
+    assert text.inner_text() == written
+    writes.get_by_role("button", name="Another text").click()
+    step.click(click_count=5)
+    assert text.inner_text() != five
+
+
+def test_who_asks_for_less_motion_sees_many_symbols_at_once(shown):
+    page, frame = shown(lively("gru"), LETTERS, reduced_motion="reduce")
+    writes = figure(frame, "writes")
+    run = writes.get_by_role("button", name="Run")
+    run.click()
+    assert writes.locator(".pg-written").count() == 25 and run.inner_text() == "Run"
+    page.wait_for_timeout(300)
+    assert writes.locator(".pg-written").count() == 25
+
+
+def test_what_a_beam_would_write_stands_beside(shown):
+    _, frame = shown(lively("gru"), LETTERS)
+    writes = figure(frame, "writes")
+    writes.get_by_label("it begins").fill("the ")
+    best = beam_search(lively("gru"), LETTERS.encode("\nthe ")[None], length=12, width=4, alpha=0)[0]
+    text = LETTERS.decode(best.tokens).replace("\n", " ¶ ")
+    expect(writes.locator(".pg-score")).to_contain_text(f"A beam of 4 would write: {text}")
+
+
+def test_what_is_cut_off_is_struck_out_and_not_written(shown):
+    page, frame = shown(lively("gru"), LETTERS)
+    writes = figure(frame, "writes")
+    writes.get_by_label("it begins").fill("the ")
+    best = writes.locator(".pg-bars .pg-symbol").first.inner_text()
+    top_k = writes.get_by_label("top-k")
+    top_k.focus()
+    page.keyboard.press("Home")
+    assert top_k.get_attribute("aria-valuetext") == "1"
+    assert writes.locator(".pg-cut").count() == 7
+    writes.get_by_role("button", name="Step").click()
+    assert writes.locator(".pg-written").inner_text() == best
+
+
+def test_gates_stand_under_the_text_and_one_that_is_held_changes_the_writing(shown):
+    page, frame = shown(lively("lstm"), LETTERS)
+    gates = figure(frame, "gates")
+    gates.get_by_label("your text").fill("the dog")
+    assert gates.locator("canvas").count() == 7
+    page.wait_for_timeout(400)  # it writes on when the reader has paused
+    going, held = gates.locator(".pg-text").all()
+    free = going.inner_text()
+    assert not held.is_visible() and free.startswith("It goes on: ")
+    gates.get_by_label("free, open or shut").select_option("shut")
+    assert held.inner_text().startswith("With the forget gate of all units held shut: ")
+    assert going.inner_text() == free and held.inner_text().split(": ")[1] != free.split(": ")[1]
+    assert "forget gate 0.00" in gates.locator(".pg-strips").get_attribute("aria-label")
+    gates.get_by_label("unit", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert gates.locator("canvas").count() == 0 and gates.locator(".pg-cell").count() == 7 * 5
+    assert gates.locator(".pg-cell").first.get_attribute("title") == "f: 0.00"
+
+
+def test_an_rnn_has_no_gates_to_show(shown):
+    _, frame = shown(lively("rnn"), LETTERS)
+    assert [each.get_attribute("data-show") for each in frame.locator("figure").all()] == ["expects", "writes"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_has_the_colours_of_the_readers_system_and_is_as_high_as_it_needs(shown, theme):
+    page, frame = shown(lively("gru"), LETTERS, color_scheme=theme)
+    figure(frame, "writes")
+    ground = frame.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", ground)[:3])) > 600) == (theme == "light")
+    page.wait_for_function("document.querySelector('iframe').clientHeight > 800")
+    assert frame.evaluate("document.documentElement.scrollHeight - innerHeight") <= 1
+
+
+# A page of the book
+
+
+@pytest.fixture
+def site(tmp_path, browser):
+    """A page opened from disk, with a network that is asked for, one that is never, and one that was changed."""
+    shutil.copytree(FOLDER, tmp_path / "playground")
+    (tmp_path / "playground" / "models").mkdir()
+    for core in ("rnn", "lstm", "gru"):
+        model = LanguageModel(len(WORDS), embedding_size=4, hidden_size=6, core=core)
+        script = live.weights_script(f"{core}-words", model, WORDS, floor=0.5)
+        if core == "lstm":
+            script = script.replace('\\"floor\\": 0.5', '\\"floor\\": 0.1')
+        (tmp_path / "playground" / "models" / f"{core}-words.js").write_text(script, encoding="utf8")
+    story = {
+        "hero": "Ada",
+        "distance": 1,
+        "names": {"she": ["Ada"], "he": ["Ben"]},
+        "opening": ["{hero} saw a dog."],
+        "between": ["the cat saw the dog.", "the dog saw the cat."],
+        "closing": ['"a dog," said {hero}.'],
+    }
+
+    def write(*figures):
+        parts = [
+            f'<figure class="playground" data-show="{show}" data-models="{models}"><img src="still.png" alt="a story">'
+            f'<script type="application/json">{json.dumps(story)}</script></figure><p style="height: 3000px"></p>'
+            for show, models in figures
+        ]
+        tag = '<script defer src="playground/page.js"></script>'
+        (tmp_path / "index.html").write_text(f'<meta charset="utf-8"><body>{"".join(parts)}{tag}', encoding="utf8")
+        page = browser.new_page(viewport={"width": 360, "height": 700})
+        page.requested = []
+        page.on("request", lambda request: page.requested.append(request.url.rpartition("/")[2]))
+        page.goto(f"file://{tmp_path}/index.html")
+        return page
+
+    return write
+
+
+def test_weights_come_when_a_playground_comes_into_sight_and_only_those(site):
+    page = site(("expects", "rnn-words gru-words"), ("remembers", "gru-words"))
+    figure(page, "expects")
+    assert "rnn-words.js" in page.requested and "gru-words.js" not in page.requested
+    assert page.locator("figure img").first.is_hidden() and page.locator("figure img").last.is_visible()
+    assert "A perfect reader of the stories pays 0.50" in page.locator(".pg-score").inner_text()
+    figure(page, "remembers")
+    assert page.requested.count("gru-words.js") == page.requested.count("engine.js") == 1
+    page.close()
+
+
+def test_the_name_that_is_asked_for_is_the_one_that_was_chosen(site):
+    page = site(("remembers", "rnn-words gru-words"))
+    remembers = figure(page, "remembers")
+    assert remembers.locator("thead th").all_inner_texts() == ["", "RNN", "GRU"]
+    assert remembers.locator("tbody th").all_inner_texts() == ["after 17 words"]
+    remembers.get_by_label("hero").select_option("Ben")
+    text = remembers.locator(".pg-text")
+    assert text.inner_text() == 'Ben saw a dog. the cat saw the dog. "a dog," said Ben.'
+    remembers.get_by_label("sentences between").press("ArrowRight")
+    assert remembers.locator("tbody th").all_inner_texts() == ["after 23 words"]
+    expect(remembers.locator("[aria-live]")).to_contain_text("Ben, at the last mention: RNN")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.close()
+
+
+def test_weights_with_a_wrong_checksum_are_refused_with_a_sentence_and_the_picture_stays(site):
+    page = site(("expects", "lstm-words"), ("expects", "gru-words lstm-words"))
+    alert = page.get_by_role("alert").first
+    expect(alert).to_contain_text("These weights are not the ones that were written: their checksum is ")
+    assert page.locator("figure img").first.is_visible()
+    second = page.locator("figure").last
+    second.scroll_into_view_if_needed()
+    expect(second).to_have_attribute("data-ready", "")
+    second.get_by_label("network").select_option("LSTM, words")
+    expect(second.get_by_role("alert")).to_contain_text("These weights are not the ones")
+    page.close()
+
+
+def test_a_script_that_does_not_arrive_is_named(site):
+    page = site(("expects", "missing-words"))
+    expect(page.get_by_role("alert")).to_contain_text("The script models/missing-words.js did not arrive.")
+    page.close()
+
+
+def test_in_print_there_is_the_picture(site):
+    page = site(("expects", "gru-words"))
+    expects = figure(page, "expects")
+    page.emulate_media(media="print")
+    assert expects.locator("img").is_visible() and not expects.locator(".pg-live").is_visible()
+    page.close()

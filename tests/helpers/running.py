@@ -1,0 +1,81 @@
+"""Networks of the playground in a browser: the engine in a blank page, and what Python says of the same weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+
+import unrolled
+from unrolled import cells
+from unrolled.figures import live
+from unrolled.models import LanguageModel
+from unrolled.text import Vocabulary
+
+FOLDER = Path(unrolled.__file__).parent / "figures" / "playground"
+LETTERS = Vocabulary("\nabcdefghijklmnopqrstuvwxyz .,")
+READ = """([numbers]) => {
+    const model = Unrolled.load(...unrolledWeights.test);
+    return model.read(numbers).map(({ state, logits }) => ({
+        layers: state.map((values) => Object.fromEntries(Object.entries(values).map(([k, v]) => [k, Array.from(v)]))),
+        p: Array.from(Unrolled.softmax(logits)),
+    }));
+}"""
+
+
+def lively(core: str, std: float = 0.6, **options) -> LanguageModel:
+    """Return a small model whose gates open and shut: its weights are rounded to 16 bits, and it computes in 64."""
+    torch.manual_seed(0)
+    model = LanguageModel(len(LETTERS), core=core, **{"embedding_size": 8, "hidden_size": 12} | options)
+    for weights in model.parameters():
+        torch.nn.init.normal_(weights, std=std)
+    return model.half().double().eval()
+
+
+def source(name: str) -> str:
+    """Return a script of the playground."""
+    return (FOLDER / f"{name}.js").read_text(encoding="utf8")
+
+
+def in_browser(browser, model: LanguageModel, numbers: torch.Tensor, engine: str = source("engine")) -> list[dict]:
+    """Return what the engine says after each symbol: every value of each layer's step, and the probabilities."""
+    page = browser.new_page()
+    page.add_script_tag(content=engine)
+    page.add_script_tag(content=live.weights_script("test", model, LETTERS))
+    read = page.evaluate(READ, [numbers.tolist()])
+    page.close()
+    return read
+
+
+@torch.no_grad()
+def in_python(model: LanguageModel, numbers: torch.Tensor) -> list[dict]:
+    """Return the same as `in_browser`, from the library's cells."""
+    layers = [model.core.cell] if hasattr(model.core, "cell") else list(model.core.cells)
+    state = model.initial_state(1)
+    states = (state,) if len(layers) == 1 else state
+    inputs, traced = model.embed(numbers[None]), []
+    for cell, before in zip(layers, states, strict=True):
+        traced.append(cells.trace(cell, inputs, before))
+        inputs = traced[-1]["h"]
+    p = model.output(inputs).softmax(dim=-1)[0]
+    return [
+        {
+            "layers": [{name: values[0, t].tolist() for name, values in layer.items()} for layer in traced],
+            "p": p[t].tolist(),
+        }
+        for t in range(len(numbers))
+    ]
+
+
+def largest_difference(ours: list[dict], theirs: list[dict]) -> float:
+    """Return the largest difference between two readings; they must name the same values in the same order."""
+
+    def flat(reading: list[dict]) -> tuple[list[str], torch.Tensor]:
+        names = [name for step in reading for layer in step["layers"] for name in layer]
+        parts = [[*(v for layer in step["layers"] for v in layer.values()), step["p"]] for step in reading]
+        return names, torch.tensor([x for step in parts for vector in step for x in vector], dtype=torch.float64)
+
+    (names, values), (other_names, other_values) = flat(ours), flat(theirs)
+    assert names == other_names, (json.dumps(names[:8]), json.dumps(other_names[:8]))
+    return float((values - other_values).abs().max())

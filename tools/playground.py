@@ -1,0 +1,125 @@
+"""Write what the page *Playground* loads: each network's weights as a script, and a picture of each playground.
+
+``make playground`` calls it. The networks are trained first where the record or the folder of runs lacks them. The
+pictures, for print and for pages without scripts, are photographs of the page's own playgrounds.
+"""
+
+import argparse
+import http.server
+import io
+import re
+import shutil
+import threading
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PIL import Image
+
+import book
+from unrolled import experiments
+from unrolled.experiments import playground, reading
+from unrolled.models import load_model
+
+ROOT = Path(__file__).resolve().parent.parent
+RECALL = ROOT / "figures" / "playground-recall.md"
+PAGE, FOLDER = ROOT / "playground.md", ROOT / "playground"
+WIDTH, COLOURS = 672, 64  # pixels across, as wide as the page's text; colours in a picture's palette
+FIGURE = re.compile(r'<figure class="playground" data-show="(\w+)".*?</figure>', re.DOTALL)
+
+
+def write_weights(runs: Path) -> None:
+    """Write a script for each network of the experiment, as it was measured.
+
+    Raises:
+        SystemExit: a network that was trained here is not the one that the record measured.
+    """
+    record = experiments.run("playground", folder=runs, record=True)
+    (FOLDER / "models").mkdir(parents=True, exist_ok=True)
+    for label, path in experiments.models("playground", runs).items():
+        network, vocabulary = load_model(path)
+        read = reading.Encoded(vocabulary, None, None)
+        written = playground.script(label, playground.rounded(network), read)
+        if playground.digest(written) != record[label]["digest"][0]:
+            raise SystemExit(f"{path} is not the network that was measured; delete {runs} and train it again")
+        (FOLDER / "models" / f"{label}.js").write_text(written, encoding="utf8")
+        print(f"{label}: {len(written) / 1000:,.0f} kB", flush=True)
+    write_table(experiments.measured("playground"))
+
+
+TABLE = """\
+<!-- Written by `make playground` from the record playground; edits made here are lost. -->
+How often the right name was preferred where a name returns, by how many characters ago it last stood. A network of
+words chooses among all forty names, so that guessing is right in one case of forty; one of characters between two first
+letters, so that it is right in one of two. Nats are those that a word or a character of new stories costs.
+
+| | nats | {lags} |
+|---|--:|{rules}|
+{rows}
+"""
+
+
+def write_table(record: experiments.Record) -> None:
+    """Write what each network costs and recalls as a table, which the page includes."""
+    edges = playground.EDGES
+    lags = [f"under {edges[1]}", *(f"{low} to {high - 1}" for low, high in zip(edges[1:-1], edges[2:], strict=True))]
+    rows = []
+    for label, measured in record.items():
+        core, units = label.split("-")
+        shares = [f"{100 * share:.0f} %" for share in measured["name"].mean(axis=0)]
+        rows.append(f"| {core.upper()}, {units} | {measured['nats'].mean():.2f} | {' | '.join(shares)} |")
+    table = TABLE.format(lags=" | ".join(lags), rules="--:|" * (len(lags) - 1) + "--:", rows="\n".join(rows))
+    RECALL.write_text(table, encoding="utf8")
+
+
+def photograph(chromium: str) -> None:
+    """Photograph each playground of the page by day, as it is when it has just come to life."""
+    from playwright.sync_api import sync_playwright
+
+    figures = {found[1]: found[0] for found in FIGURE.finditer(PAGE.read_text(encoding="utf8"))}
+    with TemporaryDirectory() as place, sync_playwright() as playwright:
+        book.lay_out_playground(Path(place))
+        script = '<script src="playground/page.js"></script>'
+        style = f"<style>body {{ margin: 0; width: {WIDTH}px; font-family: serif }}</style>"
+        for name, figure in figures.items():
+            page = f'<!doctype html><meta charset="utf-8">{style}{figure}{script}'
+            Path(place, f"{name}.html").write_text(page, encoding="utf8")
+        handler = partial(Quiet, directory=place)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        for name in figures:
+            page = browser.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
+            page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html")
+            page.wait_for_selector("figure[data-ready]")
+            page.wait_for_timeout(1000)  # what it writes on follows after a pause
+            picture = Image.open(io.BytesIO(page.locator(".pg-live").screenshot())).convert("RGB")
+            picture.quantize(COLOURS, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+        browser.close()
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A server that does not say what it serves."""
+
+    def log_message(self, *_):
+        pass
+
+
+def main() -> None:
+    """Write the weights, and the pictures where there is a browser."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=ROOT / "runs", help="where runs are kept (default: runs)")
+    parser.add_argument("--pictures", action="store_true", help="only the pictures")
+    arguments = parser.parse_args()
+    if not arguments.pictures:
+        write_weights(arguments.folder)
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium:
+        photograph(chromium)
+    else:
+        print("No Chromium here, so the pictures stay as they are (apt install chromium).")
+
+
+if __name__ == "__main__":
+    main()
