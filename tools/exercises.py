@@ -1,5 +1,8 @@
 """Generate exercises/ from solutions/, as nbgrader releases them, a table for each chapter, and two summaries of all.
 
+Before that, the formulas to which solutions/ refer are brought up to date there, so that a course that has nothing but
+nbgrader releases the same.
+
 An exercise is a run of cells that begins with a heading of its own; what stands before the first one is the set-up:
 
     ## Exercise 2.1: Count the parameters
@@ -17,6 +20,7 @@ import nbformat
 from nbgrader.preprocessors import SaveCells
 from traitlets.config import PyFileConfigLoader
 
+import formulas
 from execute import ROOT
 from minutes import hours, said
 
@@ -132,7 +136,12 @@ def write(into: Path) -> list[Path]:
 
 
 def main() -> None:
-    """Make exercises/ anew."""
+    """Bring the formulas in solutions/ up to date and make exercises/ anew."""
+    for path in sorted(ROOT.glob("solutions/*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        if formulas.refresh(notebook):
+            nbformat.write(notebook, path)
+            print(f"{path.relative_to(ROOT)}: formulas are those of the chapters now")
     into = ROOT / "exercises"
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir()

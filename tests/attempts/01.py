@@ -46,6 +46,7 @@ plain = 1 / (p**r * q ** (1 - r))
 mixed = (lam / V + (1 - lam) * p) ** -r * (lam / V + (1 - lam) * q) ** (r - 1)
 dearest = sp.log(V / lam)
 
+
 # %% 1.2 mixture | right | functions for expressions
 def plain(p, q, r):
     return math.exp(-r * math.log(p) - (1 - r) * math.log(q))
@@ -57,6 +58,7 @@ def mixed(p, q, r, lam, V):
 
 def dearest(lam, V):
     return math.log(V) - math.log(lam)
+
 
 # %% 1.2 mixture | wrong | perplexities are averaged
 plain = r / p + (1 - r) / q
@@ -88,6 +90,7 @@ plain = 1 / (p**r * q ** (1 - r))
 mixed = 1 / ((lam / V + (1 - lam) * p) ** r * (lam / V + (1 - lam) * q) ** (1 - r))
 dearest = lam * sp.log(V)
 
+
 # %% 1.3 add-k | right | NumPy numbers, a Counter of what follows
 def add_k(text, context, k, symbols):
     m = len(context)
@@ -95,11 +98,13 @@ def add_k(text, context, k, symbols):
     counts = np.array([came[symbol] + k for symbol in symbols])
     return dict(zip(symbols, counts / counts.sum()))
 
+
 # %% 1.3 add-k | wrong | the last character of the context only
 def add_k(text, context, k, symbols):
     came = Counter(b for a, b in itertools.pairwise(text) if a == context[-1])
     total = sum(came.values()) + k * len(symbols)
     return {symbol: (came[symbol] + k) / total for symbol in symbols}
+
 
 # %% 1.3 add-k | wrong | divided by the occurrences of the context, the end included
 def add_k(text, context, k, symbols):
@@ -108,6 +113,7 @@ def add_k(text, context, k, symbols):
     came = Counter(text[i + m] for i in at if i + m < len(text))
     return {symbol: (came[symbol] + k) / (len(at) + k * len(symbols)) for symbol in symbols}
 
+
 # %% 1.3 add-k | wrong | only the symbols that came
 def add_k(text, context, k, symbols):
     m = len(context)
@@ -115,11 +121,13 @@ def add_k(text, context, k, symbols):
     total = sum(came.values()) + k * len(symbols)
     return {symbol: (came[symbol] + k) / total for symbol in came}
 
+
 # %% 1.3 add-k | wrong | one is added whatever k
 def add_k(text, context, k, symbols):
     m = len(context)
     came = Counter(text[i + m] for i in range(len(text) - m) if text[i : i + m] == context)
     return {symbol: (came[symbol] + 1) / (sum(came.values()) + len(symbols)) for symbol in symbols}
+
 
 # %% 1.3 add-k | wrong | the vocabulary of the text instead of the one given
 def add_k(text, context, k, symbols):
@@ -127,6 +135,7 @@ def add_k(text, context, k, symbols):
     came = Counter(text[i + m] for i in range(len(text) - m) if text[i : i + m] == context)
     total = sum(came.values()) + k * len(set(text))
     return {symbol: (came[symbol] + k) / total for symbol in symbols}
+
 
 # %% 1.4 weights | right | a loop over symbols, a list returned
 def weigh(p, rounds):
@@ -141,10 +150,12 @@ def weigh(p, rounds):
         weights = new
     return weights
 
+
 # %% 1.4 weights | wrong | one round only
 def weigh(p, rounds):
     shares = p / p.sum(axis=0)
     return shares.mean(axis=1)
+
 
 # %% 1.4 weights | wrong | the total probability of each model
 def weigh(p, rounds):
@@ -154,6 +165,7 @@ def weigh(p, rounds):
         weights = weights / weights.sum()
     return weights
 
+
 # %% 1.4 weights | wrong | one round too many
 def weigh(p, rounds):
     weights = np.full(len(p), 1 / len(p))
@@ -161,6 +173,7 @@ def weigh(p, rounds):
         parts = weights[:, None] * p
         weights = (parts / parts.sum(axis=0)).mean(axis=1)
     return weights
+
 
 # %% 1.4 weights | wrong | shares along the text
 def weigh(p, rounds):
@@ -170,6 +183,7 @@ def weigh(p, rounds):
         weights = (parts / parts.sum(axis=1, keepdims=True)).mean(axis=1)
     return weights
 
+
 # %% 1.4 weights | wrong | the winner takes each symbol
 def weigh(p, rounds):
     weights = np.full(len(p), 1 / len(p))
@@ -178,14 +192,17 @@ def weigh(p, rounds):
         weights = np.bincount(best, minlength=len(p)) / len(best)
     return weights
 
+
 # %% 1.5 continuations | right | a Counter
 def continuations(words):
     pairs = set(zip([None] + list(words), words))
     return Counter(word for _, word in pairs)
 
+
 # %% 1.5 continuations | wrong | occurrences
 def continuations(words):
     return dict(Counter(words))
+
 
 # %% 1.5 continuations | wrong | different words after it
 def continuations(words):
@@ -193,10 +210,12 @@ def continuations(words):
     found[words[0]] += 1
     return found
 
+
 # %% 1.5 continuations | wrong | the beginning added to every word
 def continuations(words):
     found = Counter(b for a, b in set(itertools.pairwise(words)))
     return {word: found[word] + 1 for word in words}
+
 
 # %% 1.5 continuations | wrong | the beginning replaces what the first word has
 def continuations(words):
@@ -204,17 +223,20 @@ def continuations(words):
     found[words[0]] = 1
     return found
 
+
 # %% 1.5 continuations | wrong | only neighbours that differ
 def continuations(words):
     found = Counter(b for a, b in set(itertools.pairwise(words)) if a != b)
     found[words[0]] += 1
     return found
 
+
 # %% 1.6 three-discounts | right | an array
 def three_discounts(counts):
     n = np.bincount(np.asarray(counts), minlength=5)[:5].astype(float)
     y = n[1] / (n[1] + 2 * n[2])
     return np.array([0, 1 - 2 * y * n[2] / n[1], 2 - 3 * y * n[3] / n[2], 3 - 4 * y * n[4] / n[3]])
+
 
 # %% 1.6 three-discounts | wrong | D3 from counts of four and more
 def three_discounts(counts):
@@ -223,11 +245,13 @@ def three_discounts(counts):
     more = sum(count >= 4 for count in counts)
     return [0, 1 - 2 * y * n[2] / n[1], 2 - 3 * y * n[3] / n[2], 3 - 4 * y * more / n[3]]
 
+
 # %% 1.6 three-discounts | wrong | the nought forgotten
 def three_discounts(counts):
     n = Counter(counts)
     y = n[1] / (n[1] + 2 * n[2])
     return [1 - 2 * y * n[2] / n[1], 2 - 3 * y * n[3] / n[2], 3 - 4 * y * n[4] / n[3]]
+
 
 # %% 1.6 modified | right | one dictionary for each order, recursion from the top
 def modified(tokens, order, vocab_size):
@@ -258,6 +282,7 @@ def modified(tokens, order, vocab_size):
 
     return p
 
+
 # %% 1.6 modified | wrong | occurrences at every order
 def modified(tokens, order, vocab_size):
     levels = []
@@ -280,6 +305,7 @@ def modified(tokens, order, vocab_size):
         return found
 
     return p
+
 
 # %% 1.6 modified | wrong | the beginning does not count
 def modified(tokens, order, vocab_size):
@@ -307,6 +333,7 @@ def modified(tokens, order, vocab_size):
 
     return p
 
+
 # %% 1.6 modified | wrong | the context's first symbols at lower orders
 def modified(tokens, order, vocab_size):
     levels = []
@@ -332,6 +359,7 @@ def modified(tokens, order, vocab_size):
         return found
 
     return p
+
 
 # %% 1.6 modified | wrong | the unigram is the last resort
 def modified(tokens, order, vocab_size):
@@ -359,6 +387,7 @@ def modified(tokens, order, vocab_size):
 
     return p
 
+
 # %% 1.7 whole-text | right | a running sum
 def perplexities(batches, words):
     total, count = 0.0, 0
@@ -367,10 +396,12 @@ def perplexities(batches, words):
         count += int(real.sum())
     return [math.exp(total / count), math.exp(total / words)]
 
+
 # %% 1.7 whole-text | right | NumPy numbers
 def perplexities(batches, words):
     every = np.concatenate([costs[real] for costs, real in batches])
     return np.exp(every.mean()), np.exp(every.sum() / words)
+
 
 # %% 1.7 whole-text | wrong | the filling counts in the divisor
 def perplexities(batches, words):
@@ -378,11 +409,13 @@ def perplexities(batches, words):
     count = sum(real.size for _, real in batches)
     return math.exp(total / count), math.exp(total / words)
 
+
 # %% 1.7 whole-text | wrong | the mean of rows
 def perplexities(batches, words):
     rows = [row[keep].mean() for costs, real in batches for row, keep in zip(costs, real) if keep.any()]
     every = np.concatenate([costs[real] for costs, real in batches])
     return math.exp(np.mean(rows)), math.exp(every.sum() / words)
+
 
 # %% 1.7 whole-text | wrong | the filling counts in the words
 def perplexities(batches, words):
@@ -390,30 +423,36 @@ def perplexities(batches, words):
     total = sum(costs.sum() for costs, _ in batches)
     return math.exp(every.mean()), math.exp(total / words)
 
+
 # %% 1.7 whole-text | wrong | words of equal length
 def perplexities(batches, words):
     every = np.concatenate([costs[real] for costs, real in batches])
     return math.exp(every.mean()), math.exp(every.mean()) ** (every.size // words)
+
 
 # %% 1.7 whole-text | wrong | the two the other way round
 def perplexities(batches, words):
     every = np.concatenate([costs[real] for costs, real in batches])
     return math.exp(every.sum() / words), math.exp(every.mean())
 
+
 # %% 1.8 orders | wrong | the text that was counted is scored
 def price(order, characters):
     model = ngram.AddK(Counts(known[:characters], len(vocabulary), order), 0.1)
     return evaluate(model, known[:characters], start=start).perplexity
+
 
 # %% 1.8 orders | wrong | everything is counted
 def price(order, characters):
     model = ngram.AddK(Counts(known, len(vocabulary), order), 0.1)
     return evaluate(model, unseen, start=start).perplexity
 
+
 # %% 1.8 orders | wrong | the cost and not the perplexity
 def price(order, characters):
     model = ngram.AddK(Counts(known[:characters], len(vocabulary), order), 0.1)
     return math.log(evaluate(model, unseen, start=start).perplexity)
+
 
 # %% 1.8 orders-answers | wrong | the reason is the symbols
 best = {length: min(range(1, 9), key=lambda order: price(order, length)) for length in (3_000, 30_000, 300_000)}

@@ -67,33 +67,41 @@ delta_1 = (1 - h1**2) * e1 + w * delta_2
 gradient = delta_1 * h0 + delta_2 * h1 + delta_3 * h2
 paths = T * (T + 1) / 2
 
+
 # %% 3.3 step-back | right | rows from the left
 def step_back(error, later, state, W_hh, W_hy):
     return (error @ W_hy + later @ W_hh) * (1 - state) * (1 + state)
+
 
 # %% 3.3 step-back | right | a list
 def step_back(error, later, state, W_hh, W_hy):
     return list((W_hy.T @ error + W_hh.T @ later) * (1 - np.square(state)))
 
+
 # %% 3.3 step-back | wrong | tanh once more
 def step_back(error, later, state, W_hh, W_hy):
     return (W_hy.T @ error + W_hh.T @ later) * (1 - np.tanh(state) ** 2)
+
 
 # %% 3.3 step-back | wrong | no slope for what comes from later
 def step_back(error, later, state, W_hh, W_hy):
     return W_hy.T @ error * (1 - state**2) + W_hh.T @ later
 
+
 # %% 3.3 step-back | wrong | the matrix untransposed
 def step_back(error, later, state, W_hh, W_hy):
     return (W_hy.T @ error + W_hh @ later) * (1 - state**2)
+
 
 # %% 3.3 step-back | wrong | subtracted
 def step_back(error, later, state, W_hh, W_hy):
     return (W_hy.T @ error - W_hh.T @ later) * (1 - state**2)
 
+
 # %% 3.3 step-back | wrong | no slope
 def step_back(error, later, state, W_hh, W_hy):
     return W_hy.T @ error + W_hh.T @ later
+
 
 # %% 3.5 kept-terms | right | strings
 windows = "T*(n + 1)/2"
@@ -125,6 +133,7 @@ windows = T * (n + 1) / 2
 sliding = T * n - n * (n - 1) / 2
 walk = (n + 1) / 2
 
+
 # %% 3.6 cut-the-sum | right | window by window
 def cut(terms, size):
     left = np.zeros(terms.shape[2:])
@@ -132,16 +141,19 @@ def cut(terms, size):
         left += terms[first : first + size, first : first + size].sum(axis=(0, 1))
     return left
 
+
 # %% 3.6 cut-the-sum | wrong | sliding
 def cut(terms, size):
     T = len(terms)
     near = np.subtract.outer(np.arange(T), np.arange(T)) < size
     return terms[near].sum(axis=0)
 
+
 # %% 3.6 cut-the-sum | wrong | steps numbered from one
 def cut(terms, size):
     window = (np.arange(len(terms)) + 1) // size
     return terms[window[:, None] == window].sum(axis=0)
+
 
 # %% 3.6 cut-the-sum | wrong | the last window left out where it is shorter
 def cut(terms, size):
@@ -150,27 +162,32 @@ def cut(terms, size):
         left += terms[first : first + size, first : first + size].sum(axis=(0, 1))
     return left
 
+
 # %% 3.6 cut-the-sum | wrong | the first window only
 def cut(terms, size):
     return terms[:size, :size].sum(axis=(0, 1))
+
 
 # %% 3.6 cut-the-sum | wrong | the mean of the windows
 def cut(terms, size):
     window = np.arange(len(terms)) // size
     return terms[window[:, None] == window].sum(axis=0) / len(set(window))
 
+
 # %% 3.6 cut-the-sum | wrong | every use in the loss's own window or after it
 def cut(terms, size):
     window = np.arange(len(terms)) // size
     return terms[window[:, None] >= window].sum(axis=0)
 
+
 # %% 3.7 differences | right | a flat view
 def central(f, x, step):
     flat = np.asarray(x, dtype=float).ravel()
     moved = np.eye(len(flat)) * step
-    return np.array([f((flat + m).reshape(x.shape)) - f((flat - m).reshape(x.shape)) for m in moved]).reshape(x.shape) / (
-        2 * step
-    )
+    return np.array([f((flat + m).reshape(x.shape)) - f((flat - m).reshape(x.shape)) for m in moved]).reshape(
+        x.shape
+    ) / (2 * step)
+
 
 # %% 3.7 differences | wrong | forward
 def central(f, x, step):
@@ -180,6 +197,7 @@ def central(f, x, step):
         up[place] += step
         found[place] = (f(up) - f(x)) / step
     return found
+
 
 # %% 3.7 differences | wrong | divided by one step
 def central(f, x, step):
@@ -191,6 +209,7 @@ def central(f, x, step):
         found[place] = (f(up) - f(down)) / step
     return found
 
+
 # %% 3.7 differences | wrong | no copies, and not put back
 def central(f, x, step):
     found = np.zeros_like(x)
@@ -201,6 +220,7 @@ def central(f, x, step):
         found[place] = (up - f(x)) / (2 * step)
     return found
 
+
 # %% 3.7 differences | wrong | a step in proportion to the element
 def central(f, x, step):
     found = np.zeros_like(x)
@@ -210,6 +230,7 @@ def central(f, x, step):
         down[place] -= step * abs(x[place])
         found[place] = (f(up) - f(down)) / (2 * step)
     return found
+
 
 # %% 3.7 differences-answers | wrong | the smallest step is the best
 errors = [relative_error(central(loss, weights.W_hh, 10.0**-k), right) for k in range(1, 13)]
@@ -280,21 +301,26 @@ least = 2 * sp.sqrt(T)
 twice = 3 * sp.cbrt(T)
 work = 5 / 3
 
+
 # %% 3.9 bias | wrong | compared with itself
 def noise(n):
     return relative_error(gradient(0, n), gradient(0, n))
+
 
 # %% 3.9 bias | wrong | compared with all
 def noise(n):
     return relative_error(gradient(0, n), gradient(0, 4096))
 
+
 # %% 3.9 bias-of-a-cut | wrong | compared with the many others
 def bias(window, n):
     return relative_error(gradient(0, n, window), gradient(2048, 4096))
 
+
 # %% 3.9 bias-of-a-cut | wrong | both in windows
 def bias(window, n):
     return relative_error(gradient(0, n, window), gradient(2048, 4096, window))
+
 
 # %% 3.9 bias-answers | wrong | the keys the other way round
 noises = {n: noise(n) for n in (32, 2048)}
