@@ -3,37 +3,42 @@
 
 # %% 1.1 text-probability | right | numbers as fractions, factors in another order
 probability = s * (1 - q) * (1 - q) * q * q
-rest = 2**4 // 2
+rest = 4 / 2
 exactly = e * (1 - e) ** (n - 1)
 
 # %% 1.1 text-probability | right | functions for expressions
 probability = lambda s, q: s * q**2 * (1 - q) ** 2
-rest = 8.0
+rest = 2.0
 exactly = lambda e, n: (1 - e) ** (n - 1) * e
 
 # %% 1.1 text-probability | wrong | the first letter is left out
 probability = q**2 * (1 - q) ** 2
-rest = 8
+rest = 2
 exactly = (1 - e) ** (n - 1) * e
 
 # %% 1.1 text-probability | wrong | three letters that stay
 probability = s * q**3 * (1 - q)
-rest = 8
+rest = 2
 exactly = (1 - e) ** (n - 1) * e
 
 # %% 1.1 text-probability | wrong | the ending is left out
 probability = s * q**2 * (1 - q) ** 2
-rest = 8
+rest = 2
 exactly = (1 - e) ** n
 
 # %% 1.1 text-probability | wrong | the text may be empty
 probability = s * q**2 * (1 - q) ** 2
-rest = 8
+rest = 2
 exactly = (1 - e) ** n * e
 
 # %% 1.1 text-probability | wrong | the rest is one
 probability = s * q**2 * (1 - q) ** 2
 rest = 1
+exactly = (1 - e) ** (n - 1) * e
+
+# %% 1.1 text-probability | wrong | a half for every text
+probability = s * q**2 * (1 - q) ** 2
+rest = 8
 exactly = (1 - e) ** (n - 1) * e
 
 # %% 1.1 text-probability | wrong | the rest counts the texts

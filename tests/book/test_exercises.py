@@ -9,7 +9,7 @@ import pytest
 
 import bootstrap_cell
 import exercises
-from exercise_cases import CASES, SOLUTIONS, mistakes, mutants, role, run
+from exercise_cases import CASES, SOLUTIONS, VISIBLE, attempts, mistakes, mutants, of_wrong_types, role, run, visible
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -35,6 +35,9 @@ def test_the_stub_fails_and_gives_a_hint(case):
         error, _ = run(before + [stub if cell is given else cell for cell in exercise.cells])
         assert isinstance(error, NotImplementedError), f"{given.id}: {error!r}"
         assert len(str(error)) > 30, f"{given.id} gives no hint; write one as ### HINT in the solution"
+    if case in VISIBLE:
+        folded = re.findall(r"^<summary>Hint (\d)", "\n".join(cell.source for cell in exercise.cells), re.MULTILINE)
+        assert folded == ["1", "2", "3"], f"hints fold in three levels; {case} has {folded}"
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
@@ -64,6 +67,54 @@ def test_an_exercise_is_graded_by_one_cell_worth_its_difficulty(case):
     assert "### BEGIN" not in graded[0].source.split("assert")[0], "no check is visible"
     for node in ast.walk(ast.parse(graded[0].source)):
         assert not isinstance(node, ast.Assert) or node.msg, f"a check without a message: {ast.unparse(node)}"
+
+
+# Green means right
+
+ATTEMPTS = {name: (number, verdict, cells) for number, name, verdict, cells in attempts()}
+RIGHT = [name for name, (_, verdict, _) in ATTEMPTS.items() if verdict == "right"]
+WRONG = [name for name, (_, verdict, _) in ATTEMPTS.items() if verdict == "wrong"]
+TYPES = {f"{number}: {name}": (number, c) for number, (_, part) in VISIBLE.items() for name, c in of_wrong_types(part)}
+
+
+@pytest.mark.parametrize("mutant", [name for name, (case, _) in MUTANTS.items() if case in VISIBLE])
+def test_a_planted_mistake_fails_visibly_unless_it_is_listed_as_hidden(mutant):
+    case, cells = MUTANTS[mutant]
+    error, _ = run(VISIBLE[case][0] + visible(cells))
+    hidden = mutant.partition(": ")[2].startswith("hidden:")
+    assert (error is None) == hidden, f"{error!r}; a mistake that shows is not hidden, and one that does not has to be"
+
+
+@pytest.mark.parametrize("case", VISIBLE)
+def test_what_is_hidden_is_said_with_its_reason(case):
+    exercise = VISIBLE[case][1]
+    said = any("Not checked here: " in cell.source for cell in exercise.cells if cell.cell_type == "markdown")
+    names = [name for name, _ in mutants(exercise)]
+    tests = any("### BEGIN HIDDEN TESTS" in cell.source for cell in exercise.cells)
+    assert said == tests == any(name.startswith("hidden:") for name in names), "hidden, listed and said go together"
+
+
+@pytest.mark.parametrize("attempt", RIGHT)
+def test_a_right_answer_in_other_clothes_passes(attempt):
+    number, _, cells = ATTEMPTS[attempt]
+    assert run(CASES[number][0] + cells) == (None, "")
+
+
+@pytest.mark.parametrize("attempt", WRONG)
+def test_what_a_student_got_wrong_fails_visibly(attempt):
+    number, _, cells = ATTEMPTS[attempt]
+    error, where = run(CASES[number][0] + visible(cells))
+    checks = {cell.id for cell in cells if role(cell, "grade")}
+    assert error is not None, "every check passes"
+    assert where not in checks or (isinstance(error, AssertionError) and len(str(error)) > 20), f"{where}: {error!r}"
+
+
+@pytest.mark.parametrize("case", TYPES)
+def test_what_is_no_answer_gets_a_sentence(case):
+    number, cells = TYPES[case]
+    error, where = run(CASES[number][0] + visible(cells))
+    if where not in {cell.id for cell in cells if role(cell, "solution")}:  # else a student's own line has stumbled
+        assert isinstance(error, AssertionError) and len(str(error)) > 20, f"{where}: {error!r}"
 
 
 # The exercise with ten mistakes
