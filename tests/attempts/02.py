@@ -385,3 +385,48 @@ reason = "b"
 steps = steps_to_forget(cell, inputs, one, other)
 linear = 100
 reason = "b"
+
+
+# %% 2.7 perplexity | right | a loop over the log
+def perplexity(perplexities, sizes):
+    total = 0.0
+    for each, size in zip(perplexities, sizes):
+        total += size * math.log(each)
+    return math.exp(total / sum(sizes))
+
+
+# %% 2.7 perplexity | right | a product of powers, as a tensor
+def perplexity(perplexities, sizes):
+    each = torch.as_tensor(perplexities) ** (torch.as_tensor(sizes) / sum(sizes))
+    return each.prod()
+
+
+# %% 2.7 perplexity | wrong | divided by the number of batches
+def perplexity(perplexities, sizes):
+    return math.exp(sum(size * math.log(each) for each, size in zip(perplexities, sizes)) / len(sizes))
+
+
+# %% 2.7 perplexity | wrong | the harmonic mean
+def perplexity(perplexities, sizes):
+    return sum(sizes) / sum(size / each for each, size in zip(perplexities, sizes))
+
+
+# %% 2.1 count-parameters | right | functions for expressions
+parameters = lambda d, h, V: h * (d + h + 1) + V * (h + 1)
+surplus = "256"
+printed = "h*(d + h + 2) + V*(h + 1)"
+
+# %% 2.1 count-parameters | wrong | an embedding too
+parameters = V * d + h * (d + h + 1) + V * (h + 1)
+surplus = 2668816 - parameters.subs({d: 128, h: 256, V: 10000})
+printed = parameters + h
+
+# %% 2.1 count-parameters | wrong | the output layer has no bias
+parameters = h * (d + h + 1) + V * h
+surplus = 2668816 - parameters.subs({d: 128, h: 256, V: 10000})
+printed = parameters + surplus
+
+# %% 2.1 count-parameters | wrong | the printed number itself
+parameters = h * (d + h + 1) + V * (h + 1)
+surplus = 256
+printed = 2668816

@@ -114,7 +114,10 @@ def attempts() -> Iterator[tuple[str, str, str, list]]:
 
 
 def of_wrong_types(exercise) -> Iterator[tuple[str, list]]:
-    """Yield an exercise's cells with None, a text or a list for each thing, but predictions, that it defines."""
+    """Yield an exercise's cells with None, a text or a list for each thing that its checks ask for."""
+    (checks,) = [ast.parse(cell.source) for cell in exercise.cells if role(cell, "grade")]
+    names = [node for node in ast.walk(checks) if isinstance(node, ast.Name)]
+    asked = {name.id for name in names} - {name.id for name in names if isinstance(name.ctx, ast.Store)}
     for cell in exercise.cells:
         region = re.search(r"### BEGIN SOLUTION(.*)### END SOLUTION", cell.source, re.DOTALL)
         if not (role(cell, "solution") and region):
@@ -126,7 +129,7 @@ def of_wrong_types(exercise) -> Iterator[tuple[str, list]]:
                     head = ast.unparse(ast.FunctionDef(node.name, node.args, [ast.Pass()], [], lineno=0))
                     answer = f"{head}\n    return {wrong}"
                     yield f"{named} returns {wrong}", answered(exercise, cell.id, answer)
-            elif named and named != "prediction" and re.search(rf"^{named}\b", region[1], re.MULTILINE):
+            elif named in asked and re.search(rf"^{named}\b", region[1], re.MULTILINE):
                 for wrong in ("None", "'?'", "[]"):
                     changed = copy.deepcopy(exercise.cells)
                     (mine,) = [other for other in changed if other.id == cell.id]
