@@ -369,22 +369,22 @@ def steps_to_forget(cell, inputs, one, other):
 # %% 2.9 forgetting-answers | right | a whole number of steps is real too
 steps = torch.tensor(steps_to_forget(cell, inputs, one, other))
 linear = sp.log(100) / -sp.log(sp.Rational(9, 10))
-reason = "b"
+reason = "a"
 
 # %% 2.9 forgetting-answers | wrong | a tenth for a hundredth
 steps = steps_to_forget(cell, inputs, one, other)
 linear = math.log(0.1) / math.log(0.9)
-reason = "b"
+reason = "a"
 
 # %% 2.9 forgetting-answers | wrong | rounded up
 steps = steps_to_forget(cell, inputs, one, other)
 linear = math.ceil(math.log(0.01) / math.log(0.9))
-reason = "b"
+reason = "a"
 
 # %% 2.9 forgetting-answers | wrong | a hundred steps
 steps = steps_to_forget(cell, inputs, one, other)
 linear = 100
-reason = "b"
+reason = "a"
 
 
 # %% 2.7 perplexity | right | a loop over the log

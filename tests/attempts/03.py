@@ -331,3 +331,146 @@ reason = "c"
 noises = {n: noise(n) for n in (32, 2048)}
 biases = {(window, n): bias(window, n) for n in (32, 2048) for window in (2, 8)}
 reason = "a"
+
+
+# %% 3.4 bptt | right | only the real steps are ever touched
+def bptt(weights, x, length, target, start):
+    real, h = x[:length], [start]
+    for x_t in real:
+        h.append(np.tanh(weights.W_xh @ x_t + weights.W_hh @ h[-1] + weights.b_h))
+    logits = weights.W_hy @ h[-1] + weights.b_y
+    error = np.exp(logits - logits.max())
+    error = error / error.sum() - np.eye(len(error))[target]
+    by_state, deltas = error @ weights.W_hy, []
+    for state in h[:0:-1]:
+        deltas.append((1 - state**2) * by_state)
+        by_state = deltas[-1] @ weights.W_hh
+    deltas = np.array(deltas[::-1])
+    before = np.array(h[:-1])
+    return rnn.Parameters(deltas.T @ real, deltas.T @ before, np.outer(error, h[-1]), deltas.sum(axis=0), error)
+
+
+# %% 3.4 bptt | right | a plain tuple in the right order
+def bptt(weights, x, length, target, start):
+    W_xh, W_hh, W_hy, b_h, b_y = weights
+    h = [start]
+    for t in range(length):
+        h.append(np.tanh(W_xh @ x[t] + W_hh @ h[t] + b_h))
+    p = np.exp(W_hy @ h[length] + b_y)
+    p /= p.sum()
+    p[target] -= 1
+    g_xh, g_hh, g_bh = np.zeros_like(W_xh), np.zeros_like(W_hh), np.zeros_like(b_h)
+    back = W_hy.T @ p
+    for t in range(length, 0, -1):
+        delta = back * (1 - h[t] ** 2)
+        g_xh += np.outer(delta, x[t - 1])
+        g_hh += np.outer(delta, h[t - 1])
+        g_bh += delta
+        back = W_hh.T @ delta
+    return g_xh, g_hh, np.outer(p, h[length]), g_bh, p
+
+
+# %% 3.4 bptt | wrong | the library's backward pass
+def bptt(weights, x, length, target, start):
+    asked = np.zeros(length)
+    asked[-1] = 1
+    targets = np.full(length, target)
+    return rnn.backward(rnn.forward(weights, x[:length], targets, start, step_weights=asked)[1]).parameters
+
+
+# %% 3.4 bptt | wrong | autograd
+def bptt(weights, x, length, target, start):
+    tensors = [torch.tensor(weight, requires_grad=True) for weight in weights]
+    W_xh, W_hh, W_hy, b_h, b_y = tensors
+    h = torch.tensor(start)
+    for x_t in torch.tensor(x[:length]):
+        h = torch.tanh(W_xh @ x_t + W_hh @ h + b_h)
+    (-torch.log_softmax(W_hy @ h + b_y, 0)[target]).backward()
+    return rnn.Parameters(*(tensor.grad.numpy() for tensor in tensors))
+
+
+# %% 3.4 bptt | wrong | another way to ask autograd
+def bptt(weights, x, length, target, start):
+    tensors = [torch.tensor(weight, requires_grad=True) for weight in weights]
+    W_xh, W_hh, W_hy, b_h, b_y = tensors
+    h = torch.tensor(start)
+    for x_t in torch.tensor(x[:length]):
+        h = torch.tanh(W_xh @ x_t + W_hh @ h + b_h)
+    loss = -torch.log_softmax(W_hy @ h + b_y, 0)[target]
+    return rnn.Parameters(*(grad.numpy() for grad in torch.autograd.grad(loss, tensors)))
+
+
+# %% 3.4 bptt | wrong | the loss at the end of the padding
+def bptt(weights, x, length, target, start):
+    W_xh, W_hh, W_hy, b_h, b_y = weights
+    x, h = np.nan_to_num(x), [start]
+    for x_t in x:
+        h.append(np.tanh(W_xh @ x_t + W_hh @ h[-1] + b_h))
+    p = np.exp(W_hy @ h[-1] + b_y)
+    p /= p.sum()
+    p[target] -= 1
+    g = rnn.Parameters(*(np.zeros_like(weight) for weight in weights))
+    back = W_hy.T @ p
+    for t in range(len(x), 0, -1):
+        delta = back * (1 - h[t] ** 2)
+        g.W_xh[:] += np.outer(delta, x[t - 1])
+        g.W_hh[:] += np.outer(delta, h[t - 1])
+        g.b_h[:] += delta
+        back = W_hh.T @ delta
+    return g._replace(W_hy=np.outer(p, h[-1]), b_y=p)
+
+
+# %% 3.4 bptt | wrong | the mean over the steps
+def bptt(weights, x, length, target, start):
+    W_xh, W_hh, W_hy, b_h, b_y = weights
+    h = [start]
+    for t in range(length):
+        h.append(np.tanh(W_xh @ x[t] + W_hh @ h[t] + b_h))
+    p = np.exp(W_hy @ h[length] + b_y)
+    p /= p.sum()
+    p[target] -= 1
+    p /= length
+    g = rnn.Parameters(*(np.zeros_like(weight) for weight in weights))
+    back = W_hy.T @ p
+    for t in range(length, 0, -1):
+        delta = back * (1 - h[t] ** 2)
+        g.W_xh[:] += np.outer(delta, x[t - 1])
+        g.W_hh[:] += np.outer(delta, h[t - 1])
+        g.b_h[:] += delta
+        back = W_hh.T @ delta
+    return g._replace(W_hy=np.outer(p, h[length]), b_y=p)
+
+
+# %% 3.4 bptt | wrong | the last step alone
+def bptt(weights, x, length, target, start):
+    W_xh, W_hh, W_hy, b_h, b_y = weights
+    h = [start]
+    for t in range(length):
+        h.append(np.tanh(W_xh @ x[t] + W_hh @ h[t] + b_h))
+    p = np.exp(W_hy @ h[length] + b_y)
+    p /= p.sum()
+    p[target] -= 1
+    delta = W_hy.T @ p * (1 - h[length] ** 2)
+    return rnn.Parameters(
+        np.outer(delta, x[length - 1]), np.outer(delta, h[length - 1]), np.outer(p, h[length]), delta, p
+    )
+
+
+# %% 3.4 bptt | wrong | one step too short
+def bptt(weights, x, length, target, start):
+    W_xh, W_hh, W_hy, b_h, b_y = weights
+    h = [start]
+    for t in range(length - 1):
+        h.append(np.tanh(W_xh @ x[t] + W_hh @ h[t] + b_h))
+    p = np.exp(W_hy @ h[-1] + b_y)
+    p /= p.sum()
+    p[target] -= 1
+    g = rnn.Parameters(*(np.zeros_like(weight) for weight in weights))
+    back = W_hy.T @ p
+    for t in range(length - 1, 0, -1):
+        delta = back * (1 - h[t] ** 2)
+        g.W_xh[:] += np.outer(delta, x[t - 1])
+        g.W_hh[:] += np.outer(delta, h[t - 1])
+        g.b_h[:] += delta
+        back = W_hh.T @ delta
+    return g._replace(W_hy=np.outer(p, h[-1]), b_y=p)
