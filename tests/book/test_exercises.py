@@ -208,6 +208,25 @@ def test_a_notebook_begins_with_the_bootstrap_cell_and_a_locked_set_up(notebook)
     assert all(role(cell, "locked") for cell in rest if cell.cell_type == "code")
 
 
+def test_a_notebook_says_how_many_cells_to_run_first(notebook):
+    title, *rest = exercises.split(notebook)[0]
+    said = re.search(r"run\s+the\s+(\w+)\s+cells\s+below", title.source)[1]
+    assert said == {2: "two", 3: "three", 4: "four"}[sum(cell.cell_type == "code" for cell in rest)]
+
+
+@pytest.mark.parametrize("case", VISIBLE)
+def test_the_signature_of_a_library_function_that_a_student_must_call_is_given(case):
+    before, exercise = VISIBLE[case]
+    trees = [ast.parse(cell.source) for cell in before if cell.cell_type == "code"]
+    imports = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    library = {name.name for node in imports if node.module.startswith("unrolled") for name in node.names}
+    text = "\n".join(cell.source for cell in exercise.cells if cell.cell_type == "markdown").split("<details>")[0]
+    for cell in [cell for cell in exercise.cells if role(cell, "solution")]:
+        for call in [node.func for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]:
+            name = ast.unparse(call)
+            assert name.split(".")[0] not in library or f"`{name}(" in text, f"{case} does not say how to call {name}"
+
+
 def test_a_notebook_keeps_the_rules_of_its_cells(notebook):
     for cell in notebook.cells:
         if cell.cell_type != "code":
