@@ -29,6 +29,7 @@ class HintedStubs(ClearSolutions):
         hint = ' "\n    "'.join(line.replace('"', r"\"") for line in lines)
         stub = f'# Your code goes here.\nraise NotImplementedError(\n    "{hint}"\n)'
         self.code_stub = {"python": stub}
+        self.text_stub = "*Your report goes here.*"
         return super().preprocess_cell(cell, resources, cell_index)
 
 

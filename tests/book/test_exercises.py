@@ -242,6 +242,28 @@ def test_a_notebook_keeps_the_rules_of_its_cells(notebook):
             assert regions == ((1, 1) if roles.solution else (0, 0)), f"{cell.id}: {regions} regions of solution"
 
 
+# Open tasks
+
+OPEN = {stem: exercises.open_task(solution) for stem, solution in SOLUTIONS.items()}
+
+
+@pytest.mark.parametrize("stem", [stem for stem, cells in OPEN.items() if cells])
+def test_the_reference_solution_of_an_open_task_runs_and_has_a_report_and_a_rubric(stem):
+    cells = OPEN[stem]
+    assert run(exercises.split(SOLUTIONS[stem])[0] + cells) == (None, "")
+    assert int(exercises.OPEN.match(cells[0].source)["number"]) == int(stem[:2])
+    points = sum(int(row) for row in re.findall(r"^\| (\d+) \| .+ \|$", cells[0].source, re.MULTILINE))
+    (report,) = [cell for cell in cells if cell.cell_type == "markdown" and role(cell, "solution")]
+    assert report is cells[-1] and report.metadata.nbgrader.points == points == 6
+    assert len(report.source.split()) > 100, "the report is a stub"
+
+
+def test_chapters_1_to_3_have_an_open_task_and_where_there_is_one_the_notebook_ends_with_it():
+    assert [int(stem[:2]) for stem, cells in OPEN.items() if cells][:3] == [1, 2, 3]
+    for cells in OPEN.values():
+        assert not any(cell.source.startswith("## ") for cell in cells[1:])
+
+
 # What is generated
 
 
@@ -264,9 +286,9 @@ def test_an_exercise_notebook_gives_nothing_away(stem):
             lines = {line.strip() for line in secret.splitlines()}
             given_away = {line for line in lines & {line.strip() for line in cell.source.splitlines()} if len(line) > 3}
             assert not given_away, f"{cell.id} shows {sorted(given_away)}"
-        if role(given, "solution"):
+        if role(given, "solution") and given.cell_type == "code":
             assert cell.source.count("raise NotImplementedError(") == 1
-        if role(given, "grade"):
+        if role(given, "grade") and not role(given, "solution"):
             assert not cell.metadata.editable and "assert" in cell.source
 
 
