@@ -18,16 +18,18 @@ from nbgrader.preprocessors import (
 )
 
 HINT = re.compile(r"^ *### HINT (.+)$", re.MULTILINE)
+FOLDED = "Replace this by your answer; three hints unfold below the exercise."
 
 
 class HintedStubs(ClearSolutions):
     """Put a stub where a solution was; it raises with the hint that stood there."""
 
     def preprocess_cell(self, cell, resources, cell_index):
-        lines = textwrap.wrap(" ".join(HINT.findall(cell.source)), 74)
+        lines = textwrap.wrap(" ".join(HINT.findall(cell.source)) or FOLDED, 74)
         hint = ' "\n    "'.join(line.replace('"', r"\"") for line in lines)
         stub = f'# Your code goes here.\nraise NotImplementedError(\n    "{hint}"\n)'
         self.code_stub = {"python": stub}
+        self.text_stub = "*Your report goes here.*"
         return super().preprocess_cell(cell, resources, cell_index)
 
 

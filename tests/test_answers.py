@@ -1,7 +1,11 @@
-"""A derived answer counts however it is written, and a wrong one does not."""
+"""A derived answer counts however it is written, a wrong one does not, and what is no answer gets a sentence."""
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 import sympy as sp
+import torch
 
 from unrolled import answers
 
@@ -45,12 +49,12 @@ def test_a_number_near_by_is_not_the_same():
 
 
 def test_a_strange_symbol_is_named_with_those_that_are_right():
-    with pytest.raises(ValueError, match="the answer contains q; it can contain d, h"):
+    with pytest.raises(AssertionError, match="the answer contains q; it can contain d, h"):
         answers.same("q + h", d + h)
 
 
 def test_what_is_no_expression_is_named():
-    with pytest.raises(ValueError, match=r"'h \+' is not an expression"):
+    with pytest.raises(AssertionError, match=r"'h \+' is not an expression"):
         answers.same("h +", h)
 
 
@@ -62,3 +66,82 @@ def test_a_value_is_taken_at_symbols_by_name():
 
 def test_a_whole_value_is_an_integer_even_from_decimals():
     assert answers.at(0.5 * h * (h + 1), h=3) == 6 and answers.at(0.5 * h, h=3) != 1
+
+
+# Other clothes, and no clothes at all
+
+
+def test_a_function_is_an_expression():
+    assert answers.same(lambda d, h: h * (d + h + 1), h * (d + h + 1))
+    assert answers.value(lambda w: np.exp(w), "f", w=0.5, x=3) == pytest.approx(np.exp(0.5))
+    with pytest.raises(AssertionError, match="f: the answer contains a; it can contain w"):
+        answers.value(lambda a: a, "f", w=1)
+
+
+@pytest.mark.parametrize("half", [0.5, "1/2", Fraction(1, 2), sp.Rational(1, 2), np.float32(0.5), torch.tensor([0.5])])
+def test_a_number_counts_in_all_its_clothes(half):
+    assert (answers.value(half, "half") if isinstance(half, str) else answers.number(half, "half")) == 0.5
+
+
+@pytest.mark.parametrize("wrong", [None, "half", [0.5, 1], True, sp.Symbol("q"), 1j, float("nan"), torch.zeros(2), len])
+def test_what_is_no_number_is_told_so_in_a_sentence(wrong):
+    for ask in (answers.number, answers.value):
+        with pytest.raises(AssertionError, match="^half.{20}"):
+            ask(wrong, "half")
+
+
+@pytest.mark.parametrize("made", [list, np.array, torch.tensor, lambda rows: tuple(map(tuple, rows))])
+def test_an_array_counts_in_all_its_clothes(made):
+    assert answers.array(made([[1.0, 2.0]]), "a", (1, 2)).tolist() == [[1, 2]]
+    assert answers.array(torch.ones(2, requires_grad=True), "a").tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [(None, "return"), ("12", "of type str"), ([1, [2]], "array"), ([1.0], r"right is \(2,\)"), ([1, np.nan], "nan")],
+)
+def test_what_is_no_array_is_told_so_in_a_sentence(wrong, said):
+    with pytest.raises(AssertionError, match=f"^states.*{said}"):
+        answers.array(wrong, "states", (2,))
+
+
+def test_values_and_tables_are_counted():
+    assert answers.several([1, None], 2, "read(…)") == [1, None]
+    assert answers.table({8: torch.tensor(1)}, [8], "costs") == {8: 1}
+    for wrong in (None, 3, (1,)):
+        with pytest.raises(AssertionError, match="read.* 2 values are asked for"):
+            answers.several(wrong, 2, "read(…)")
+    for wrong, said in ((None, "a dictionary"), ({8: 1}, "the keys"), ({8: 1, 16: None}, "costs.16. is None")):
+        with pytest.raises(AssertionError, match=said):
+            answers.table(wrong, [8, 16], "costs")
+
+
+@pytest.mark.parametrize(("yours", "right"), [(0.8994, 0.8993), (1e-9, 2e-9), (2, 2.00001), (123456, 123457), (0.0, 1)])
+def test_two_numbers_that_differ_are_shown_with_enough_digits_to_differ(yours, right):
+    shown = answers.against(yours, right).removeprefix("you have ").split(", and right is ")
+    assert float(shown[0]) != float(shown[1])
+
+
+def test_a_seal_tells_answers_apart_and_exercises_too():
+    assert answers.sealed(" B ", "x") == answers.sealed("b", "x") != answers.sealed("b", "y")
+    assert answers.sealed("a", "x") != answers.sealed("b", "x")
+    with pytest.raises(AssertionError, match="x is None"):
+        answers.sealed(None, "x")
+
+
+def test_what_is_to_be_written_may_not_be_called_and_may_again_afterwards():
+    with (
+        pytest.raises(AssertionError, match=r"your code calls torch\.Tensor\.backward"),
+        answers.unaided("torch.Tensor.backward"),
+    ):
+        torch.ones(1, requires_grad=True).sum().backward()
+    torch.ones(1, requires_grad=True).sum().backward()
+
+
+def test_any_prediction_is_compared(capsys):
+    for prediction in (3, {8: 2}, "little", {8: "little"}):
+        answers.compare(prediction, {8: 0.6123})
+    said = capsys.readouterr().out.splitlines()
+    assert said == [f"8: predicted {guess}, found 0.612" for guess in ("3", "2", "little", "little")]
+    answers.compare(7, 21)
+    assert capsys.readouterr().out == "predicted 7, found 21\n"

@@ -270,7 +270,7 @@ def test_a_device_is_taken_where_it_is_asked_for(tiny, monkeypatch):
     assert settings.device() == torch.device("cuda")
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["records"], ["sample"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["records"], ["sample"], ["score"]])
 def test_help_has_examples_that_parse(capsys, command):
     with pytest.raises(SystemExit):
         main([*command, "--help"])
@@ -409,3 +409,49 @@ def test_a_model_without_its_parts_is_told_in_a_line(tmp_path, change):
     with pytest.raises(ValueError, match="a.model holds no model that can be read .*; train it again") as told:
         files.load_model(path)
     assert "\n" not in str(told.value)
+
+
+# Models of one's own
+
+OWN = """
+import numpy as np
+symbols = "ab"
+training = "abba" * 40
+test = "aabb" * 10
+def predict(text):
+    return np.full((len(text), 2), 0.5)
+"""
+
+
+def test_a_model_of_ones_own_is_scored_beside_an_n_gram(tmp_path, capsys):
+    file, kept = tmp_path / "own.py", tmp_path / "kept.txt"
+    file.write_text(OWN, encoding="utf8")
+    kept.write_text("ab" * 8, encoding="utf8")
+    assert main(["score", str(file), "--ngram", "3"]) == 0
+    own, beside, time = capsys.readouterr().out.splitlines()
+    assert "own.py: 0.6931 nats per character, 1.0000 bits, perplexity 2.000, over 40 characters" in own
+    assert beside.startswith("3-gram: ") and "over 40 characters" in beside and "s of CPU" in time
+    assert main(["score", str(file), "--test", str(kept)]) == 0
+    assert "over 16 characters" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        (("np.full((len(text), 2), 0.5)", "np.full((len(text), 2), 0.6)"), 2, "sum to 1.2"),
+        (("test = ", "held_out = "), 2, "own.py does not define test;"),
+        (('"aabb" * 10', '"abba" * 20'), 2, "50 characters in a row"),
+        (("symbols =", "symbols +="), 1, "own.py could not be run; the lines above say where"),
+    ],
+)
+def test_a_model_of_ones_own_is_refused_in_a_line(tmp_path, capsys, change, code, said):
+    file = tmp_path / "own.py"
+    file.write_text(OWN.replace(*change), encoding="utf8")
+    assert main(["score", str(file)]) == code
+    err = capsys.readouterr().err
+    assert err.splitlines()[-1].startswith("unrolled: ") and said in err
+
+
+def test_a_file_that_is_not_there_is_named(capsys):
+    assert main(["score", "nowhere.py"]) == 1
+    assert "nowhere.py" in capsys.readouterr().err

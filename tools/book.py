@@ -28,15 +28,15 @@ def stored(path: Path, into: Path) -> None:
     """Copy a notebook as it is stored, with a sentence where a widget's state would be needed.
 
     A notebook of solutions is called one: its own title is that of the exercises which are made from it. Its code is
-    shown without the lines from which they are made, which begin with ``###``.
+    shown without the lines from which they are made, which begin with ``###``, and so is a report in Markdown.
     """
     notebook = nbformat.read(path, as_version=4)
     if path.parent.name == "solutions":
         notebook.cells[0].source = notebook.cells[0].source.replace("# Exercises:", "# Solutions:", 1)
         for cell in notebook.cells:
-            if cell.cell_type == "code":
-                kept = [line for line in cell.source.split("\n") if not line.lstrip().startswith("### ")]
-                cell.source = "\n".join(kept)
+            made_from = "### " if cell.cell_type == "code" else ("### BEGIN SOLUTION", "### END SOLUTION")
+            kept = [line for line in cell.source.split("\n") if not line.lstrip().startswith(made_from)]
+            cell.source = "\n".join(kept)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if WIDGET in output.get("data", {}):

@@ -1,10 +1,19 @@
 """Generate exercises/ from solutions/, as nbgrader releases them, a table for each chapter, and two summaries of all.
 
+Before that, the formulas to which solutions/ refer are brought up to date there, so that a course that has nothing but
+nbgrader releases the same.
+
 An exercise is a run of cells that begins with a heading of its own; what stands before the first one is the set-up:
 
     ## Exercise 2.1: Count the parameters
 
     *Derive, easy, 10 minutes.*
+
+A notebook may end with one open task, which is marked by hand:
+
+    ## Open task 2: Overfit ten sentences
+
+    *Open, 60 minutes.*
 """
 
 import json
@@ -17,6 +26,7 @@ import nbformat
 from nbgrader.preprocessors import SaveCells
 from traitlets.config import PyFileConfigLoader
 
+import formulas
 from execute import ROOT
 from minutes import hours, said
 
@@ -26,6 +36,7 @@ HEADING = re.compile(
     r"## Exercise (?P<number>\d+\.\d+): (?P<title>.+)\n\n"
     rf"\*(?P<kind>{'|'.join(KINDS)}), (?P<difficulty>{'|'.join(LEVELS)}), (?P<minutes>\d+) minutes\.\*\n"
 )
+OPEN = re.compile(r"## Open task (?P<number>\d+): (?P<title>.+)\n\n\*Open, (?P<minutes>\d+) minutes\.\*\n")
 
 
 @dataclass(frozen=True)
@@ -55,13 +66,13 @@ class Exercise:
 
 
 def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode], list[Exercise]]:
-    """Return the cells before the first exercise, and the exercises.
+    """Return the cells before the first exercise, and the exercises; an open task is none.
 
     Raises:
         ValueError: a heading of an exercise does not say what it should.
     """
     before, parts = [], []
-    for cell in notebook.cells:
+    for cell in notebook.cells[: len(notebook.cells) - len(open_task(notebook))]:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
             heading = HEADING.match(cell.source)
             if not heading:
@@ -72,6 +83,12 @@ def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode],
             parts.append(Exercise(**heading.groupdict() | {"minutes": int(heading["minutes"])}, cells=[]))
         (parts[-1].cells if parts else before).append(cell)
     return before, parts
+
+
+def open_task(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Return the cells of the open task with which a notebook ends, or none."""
+    begins = [at for at, cell in enumerate(notebook.cells) if OPEN.match(cell.source)]
+    return notebook.cells[begins[0] :] if begins else []
 
 
 def release(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -132,7 +149,12 @@ def write(into: Path) -> list[Path]:
 
 
 def main() -> None:
-    """Make exercises/ anew."""
+    """Bring the formulas in solutions/ up to date and make exercises/ anew."""
+    for path in sorted(ROOT.glob("solutions/*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        if formulas.refresh(notebook):
+            nbformat.write(notebook, path)
+            print(f"{path.relative_to(ROOT)}: formulas are those of the chapters now")
     into = ROOT / "exercises"
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir()

@@ -1,4 +1,5 @@
-"""The command line: ``python -m unrolled list | run NAME | show NAME | records | sample NAME | corpora [NAME ...]``."""
+"""The command line: ``python -m unrolled list | run NAME | show NAME | records | sample NAME | corpora [NAME ...] |
+score FILE.py``."""
 
 # ruff: noqa: E402 (Ctrl-C has to be provided for before PyTorch is imported, which takes seconds)
 
@@ -12,17 +13,24 @@ if __name__ == "__main__" and BY_DEFAULT is signal.default_int_handler:  # else 
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # nothing has begun that would have to be ended in order
 
 import argparse
+import dataclasses
 import difflib
 import re
+import runpy
 import shlex
 import sys
+import time
+import traceback
+from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
 from unrolled import decoding, experiments, settings
+from unrolled.measure import evaluate, submission
 from unrolled.models import load_model
-from unrolled.text import WordVocabulary, corpora, load_corpus, split_words
+from unrolled.ngram import Counts, ModifiedKneserNey
+from unrolled.text import Vocabulary, WordVocabulary, corpora, load_corpus, split_words
 from unrolled.training import distributed
 
 _MAIN = """\
@@ -33,6 +41,7 @@ examples:
   python -m unrolled records                          measure what the book's records lack
   python -m unrolled sample rnn-windows --prompt "The "      let its model write
   python -m unrolled corpora tiny-shakespeare         fetch a real corpus and verify it
+  python -m unrolled score model.py                   what a model of your own pays, by the book's protocol
 
 COMMAND --help tells more of each. The exit code is 0 when all went well, 1 when something failed, 2 when the command
 asks for what cannot be, 130 after Ctrl-C and 143 after SIGTERM."""
@@ -62,6 +71,19 @@ examples:
   python -m unrolled sample rnn-tiny-shakespeare --top-k 1     greedy: always the most probable symbol
   python -m unrolled sample rnn-tiny-shakespeare --top-p 0.9 --seed 1 --length 1000"""
 
+_SCORE = """\
+FILE.py has to define
+  symbols    every character that the model knows, each once: a string
+  training   the text that it was trained on
+  test       the text that it is scored on, unless --test gives another
+  predict    a function: predict(text) returns probabilities, (characters, symbols); row t rests on text[:t] alone
+
+examples:
+  python -m unrolled score model.py
+  python -m unrolled score model.py --test kept-back.txt --ngram 12     beside a 12-gram of the same training text
+
+Refused are a model that a later character tells an earlier price, probabilities that do not sum to 1, and a test of
+which 50 characters in a row occur in the training text."""
 
 LONGEST = 12  # numbers in a row that is printed
 
@@ -206,6 +228,37 @@ def _corpora(arguments: argparse.Namespace) -> None:
         print(f"They are read from {corpora.folder()}; `python -m unrolled corpora NAME` fetches and verifies one.")
 
 
+def _score(arguments: argparse.Namespace) -> None:
+    begun = time.process_time()
+    try:
+        defined = runpy.run_path(arguments.file)
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename == arguments.file:
+            raise
+        traceback.print_exc()
+        raise RuntimeError(f"{arguments.file} could not be run; the lines above say where it stopped") from error
+    if arguments.test:
+        defined["test"] = Path(arguments.test).read_text(encoding="utf8")
+    fields = [field.name for field in dataclasses.fields(submission.Submission)]
+    if missing := [name for name in fields if name not in defined]:
+        raise ValueError(f"{arguments.file} does not define {', '.join(missing)}; `score --help` says what each is")
+    handed_in = submission.Submission(**{name: defined[name] for name in fields})
+    rows = {arguments.file: submission.score(handed_in)}
+    spent = time.process_time() - begun
+    if arguments.ngram:
+        vocabulary = Vocabulary(handed_in.symbols)
+        counts = Counts(vocabulary.encode(handed_in.training), len(vocabulary), arguments.ngram)
+        last = vocabulary[handed_in.training[-1]]
+        test = vocabulary.encode(handed_in.test)
+        rows[f"{arguments.ngram}-gram"] = evaluate(ModifiedKneserNey(counts), test, start=last, streams=1)
+    for name, paid in rows.items():
+        print(
+            f"{name}: {paid.nats_per_symbol:.4f} nats per character, {paid.bits_per_symbol:.4f} bits, "
+            f"perplexity {paid.perplexity:.3f}, over {paid.symbols:,} characters"
+        )
+    print(f"{spent:.0f} s of CPU to run the file and to score it")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     main = Parser(
@@ -279,6 +332,17 @@ def parser() -> argparse.ArgumentParser:
     )
     real.add_argument("names", nargs="*", metavar="NAME", help="as `corpora` alone lists it")
     real.set_defaults(do=_corpora)
+
+    own = commands.add_parser(
+        "score",
+        help="score a model of your own",
+        description="Run FILE.py and print what its model pays for each character of its test.",
+        epilog=_SCORE,
+    )
+    own.add_argument("file", metavar="FILE.py", help="a Python file that trains or loads the model")
+    own.add_argument("--test", metavar="TEXT", help="a file with the text to score (default: FILE.py's own)")
+    own.add_argument("--ngram", type=int, metavar="N", help="print beside it what an n-gram of this order pays")
+    own.set_defaults(do=_score)
     return main
 
 

@@ -1,17 +1,49 @@
-"""Compare a derived answer with the right one, however it is written."""
+"""What the exercises' checks use: answers compared however they are written, and a sentence where one is no answer."""
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import math
 import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
 
+import numpy as np
 import sympy as sp
 
-Answer = sp.Expr | float | str
+Answer = sp.Expr | float | str | Callable[..., float]
 DIGITS = 30
 POINTS = 5
 
 
-def same(answer: Answer, right: Answer) -> bool:
+def _expression(answer: Answer, symbols: Sequence[str]) -> sp.Expr:
+    """Return an answer as an expression; a function is called with the symbols that its arguments are named after."""
+    if callable(answer) and not isinstance(answer, sp.Basic):
+        arguments = list(inspect.signature(answer).parameters)
+        _refuse_strangers(arguments, symbols)
+        answer = answer(**{name: sp.Symbol(name) for name in arguments})
+    try:
+        expression = sp.sympify(answer)
+        if not isinstance(expression, sp.Expr):
+            raise TypeError
+        return expression
+    except (ValueError, TypeError, AttributeError, SyntaxError) as error:  # a SympifyError is a ValueError
+        raise AssertionError(
+            f"{answer!r} is not an expression; give a number, a SymPy expression, a string, or a function whose "
+            "arguments are named after the symbols"
+        ) from error
+
+
+def _refuse_strangers(names: Sequence[str], allowed: Sequence[str]) -> None:
+    if unknown := sorted(set(names) - set(allowed)):
+        right = ", ".join(sorted(allowed)) or "no symbols"
+        raise AssertionError(f"the answer contains {', '.join(unknown)}; it can contain {right}")
+
+
+def same(answer: Answer, right: sp.Expr | float | str) -> bool:
     """Return whether two expressions or numbers are equal.
 
     Symbols are matched by name, whatever their assumptions. Since ``simplify`` may not finish, both sides are evaluated
@@ -19,14 +51,14 @@ def same(answer: Answer, right: Answer) -> bool:
     integer in the right answer gets small positive integers, any other a rational number between 0 and 1.
 
     Args:
-        answer: the answer to check.
+        answer: the answer to check: an expression, a number, a string, or a function of the symbols.
         right: the right answer.
 
     Returns:
         True if they agree at every point to nine digits; more would reject answers given in decimals.
 
     Raises:
-        ValueError: the answer is not an expression, or has a symbol that the right answer does not have.
+        AssertionError: the answer is not an expression, or has a symbol that the right answer does not have.
 
     Example:
         >>> same("1 - tanh(x)**2", sp.cosh(sp.Symbol("x")) ** -2)
@@ -34,15 +66,10 @@ def same(answer: Answer, right: Answer) -> bool:
         >>> same("h*(d + h)", "h*(d + h + 1)")
         False
     """
-    try:
-        answer, right = sp.sympify(answer), sp.sympify(right)
-    except (sp.SympifyError, TypeError) as error:
-        raise ValueError(f"{answer!r} is not an expression; give a number, a SymPy expression or a string") from error
+    right = sp.sympify(right)
     known = {symbol.name: symbol for symbol in right.free_symbols}
-    if unknown := sorted({symbol.name for symbol in answer.free_symbols} - set(known)):
-        raise ValueError(
-            f"the answer contains {', '.join(unknown)}; it can contain {', '.join(sorted(known)) or 'no symbols'}"
-        )
+    answer = _expression(answer, list(known))
+    _refuse_strangers([symbol.name for symbol in answer.free_symbols], list(known))
     answer = answer.subs({symbol: known[symbol.name] for symbol in answer.free_symbols})
     rng = random.Random(0)
     for _ in range(POINTS):
@@ -53,7 +80,7 @@ def same(answer: Answer, right: Answer) -> bool:
     return True
 
 
-def at(answer: Answer, **values: float) -> sp.Expr:
+def at(answer: sp.Expr | float | str, **values: float) -> sp.Expr:
     """Return the value of an answer for these values of its symbols, which are matched by name.
 
     A whole number is returned as an integer, because in SymPy 6.0 does not equal 6.
@@ -62,10 +89,213 @@ def at(answer: Answer, **values: float) -> sp.Expr:
         answer: an expression, a number or a string.
         values: a value for each symbol; others remain symbols.
 
+    Raises:
+        AssertionError: the answer is not an expression.
+
     Example:
         >>> at("h*(d + h + 1)", d=3, h=5)
         45
     """
-    answer = sp.sympify(answer)
+    answer = _expression(answer, list(values))
     value = answer.subs({symbol: values[symbol.name] for symbol in answer.free_symbols if symbol.name in values}).doit()
     return sp.Integer(int(value)) if value.is_Float and float(value).is_integer() else value
+
+
+def value(answer: Answer, name: str, /, **values: float) -> float:
+    """Return the number that an answer is for these values of its symbols.
+
+    Args:
+        answer: an expression, a number, a string, or a function whose arguments are named after the symbols.
+        name: what the answer is called, for the sentence if it is none.
+        values: a value for each symbol that the answer may contain.
+
+    Raises:
+        AssertionError: the answer is none, contains another symbol, or is not a real number there.
+
+    Example:
+        >>> value("r*p", "mean", r=0.5, p=4), value(lambda r, p: r * p, "mean", r=0.5, p=4)
+        (2.0, 2.0)
+    """
+    try:
+        if callable(answer) and not isinstance(answer, sp.Basic):
+            arguments = list(inspect.signature(answer).parameters)
+            _refuse_strangers(arguments, list(values))
+            return number(answer(**{argument: values[argument] for argument in arguments}), f"{name}(…)")
+        answer = _expression(answer, list(values))
+        _refuse_strangers([symbol.name for symbol in answer.free_symbols], list(values))
+    except AssertionError as error:
+        raise AssertionError(f"{name}: {error}") from error.__cause__
+    return number(at(answer, **values), name)
+
+
+def number(found: Any, name: str) -> float:
+    """Return a number, in whatever clothes it comes: Python's, NumPy's, SymPy's, or a tensor of one element.
+
+    Args:
+        found: the answer.
+        name: what it is called, for the sentence if it is no number.
+
+    Raises:
+        AssertionError: it is not one real number.
+
+    Example:
+        >>> number(sp.Rational(1, 4), "share"), number(np.array([2]), "steps")
+        (0.25, 2.0)
+    """
+    if found is None:
+        raise AssertionError(f"{name} is None; a number is asked for: is a return or an assignment missing?")
+    try:
+        plain = found.item() if hasattr(found, "item") else found
+        if isinstance(plain, str | bool):
+            raise TypeError
+        plain = float(plain)
+    except (TypeError, ValueError, RuntimeError):
+        raise AssertionError(f"{name} is {_short(found)}; one number is asked for") from None
+    if math.isnan(plain):
+        raise AssertionError(f"{name} is nan, not a number: is something divided by 0, or the logarithm of 0 taken?")
+    return plain
+
+
+def array(found: Any, name: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """Return an array of numbers, in whatever clothes it comes: a list's, NumPy's or a tensor's.
+
+    Args:
+        found: the answer.
+        name: what it is called, for the sentence if it is no array.
+        shape: the shape that is right; None if any is.
+
+    Raises:
+        AssertionError: it is no array of real numbers, is of another shape, or contains what is not a number.
+
+    Example:
+        >>> array([[1, 2]], "states", (1, 2)).tolist()
+        [[1.0, 2.0]]
+    """
+    if found is None:
+        raise AssertionError(f"{name} is None; numbers are asked for: is a return or an assignment missing?")
+    try:
+        if isinstance(found, str):
+            raise TypeError
+        plain = found.detach().cpu().numpy() if hasattr(found, "detach") else found
+        plain = np.asarray(plain, dtype=float)
+    except (TypeError, ValueError):
+        raise AssertionError(f"{name} is {_short(found)}; an array of numbers is asked for") from None
+    if shape is not None and plain.shape != shape:
+        raise AssertionError(f"{name}: the shape is {plain.shape}; right is {shape}")
+    if np.isnan(plain).any():
+        raise AssertionError(f"{name} contains nan, which is not a number: where does the first one come from?")
+    return plain
+
+
+def several(found: Any, count: int, name: str) -> list:
+    """Return the values that a function has to return together, as a tuple or a list.
+
+    Raises:
+        AssertionError: they are not so many.
+
+    Example:
+        >>> several((1, 2), 2, "read(…)")
+        [1, 2]
+    """
+    if not isinstance(found, tuple | list) or len(found) != count:
+        many = f"{len(found)} values" if isinstance(found, tuple | list) else _short(found)
+        raise AssertionError(f"{name} is {many}; {count} values are asked for, in the order that its docstring gives")
+    return list(found)
+
+
+def table(found: Any, keys: Sequence, name: str) -> dict[Any, float]:
+    """Return a dictionary of numbers that has exactly these keys.
+
+    Raises:
+        AssertionError: it is no dictionary, has other keys, or holds what is no number.
+
+    Example:
+        >>> table({8: 1}, [8], "costs")
+        {8: 1.0}
+    """
+    if not isinstance(found, dict):
+        raise AssertionError(f"{name} is {_short(found)}; a dictionary with the keys {list(keys)} is asked for")
+    if set(found) != set(keys):
+        raise AssertionError(f"{name} has the keys {list(found)}; asked for are {list(keys)}")
+    return {key: number(found[key], f"{name}[{key!r}]") for key in keys}
+
+
+def against(yours: float, right: float) -> str:
+    """Return a clause with two numbers that differ, in as many digits as it takes to see that they do.
+
+    Example:
+        >>> against(0.89941, 0.89943), against(3.0, 2.5)
+        ('you have 0.89941, and right is 0.89943', 'you have 3, and right is 2.5')
+    """
+    for digits in range(3, 18):
+        shown = [f"{side:.{digits}g}" for side in (yours, right)]
+        if shown[0] != shown[1] and abs(float(shown[0]) - float(shown[1])) > abs(yours - right) / 2:
+            break
+    return f"you have {shown[0]}, and right is {shown[1]}"
+
+
+def sealed(answer: Any, exercise: str) -> str:
+    """Return a seal of an answer: a check compares it with the right answer's, and so does not give that away.
+
+    Args:
+        answer: a letter, or a number, which counts to six digits.
+        exercise: the exercise's name, so that equal letters have different seals.
+
+    Raises:
+        AssertionError: the answer is neither a letter nor a number.
+
+    Example:
+        >>> sealed(4 / 3, "work") == sealed(sp.Rational(4, 3), "work") != sealed(1.3, "work")
+        True
+    """
+    said = answer.strip().lower() if isinstance(answer, str) else f"{number(answer, exercise):.6g}"
+    return hashlib.sha256(f"{exercise}: {said}".encode()).hexdigest()[:8]
+
+
+@contextmanager
+def unaided(*names: str) -> Iterator[None]:
+    """Let none of these functions or classes be called inside: the exercise is to write what they do.
+
+    Args:
+        names: where they are, as ``"unrolled.bptt.rnn.backward"``.
+
+    Raises:
+        AssertionError: one was called.
+
+    Example:
+        >>> with unaided("math.sqrt"):
+        ...     math.sqrt(4)
+        Traceback (most recent call last):
+        AssertionError: your code calls math.sqrt; write what it does yourself
+    """
+    with ExitStack() as stack:
+        for name in names:
+            called = AssertionError(f"your code calls {name}; write what it does yourself")
+            stack.enter_context(mock.patch(name, side_effect=called))
+        yield
+
+
+def compare(prediction: Any, found: Any) -> None:
+    """Print what was predicted beside what was found; whatever was predicted counts.
+
+    Args:
+        prediction: a dictionary, or one value.
+        found: the same of what was measured.
+
+    Example:
+        >>> compare({8: 1, 16: 2}, {8: 0.61, 16: 0.634})
+        8: predicted 1, found 0.61
+        16: predicted 2, found 0.634
+    """
+    rows = found if isinstance(found, dict) else {"": found}
+    guesses = prediction if isinstance(prediction, dict) else dict.fromkeys(rows, prediction)
+    for key, result in rows.items():
+        guess = guesses.get(key, "nothing")
+        shown = [f"{side:.3g}" if isinstance(side, int | float) else str(side) for side in (guess, result)]
+        print(f"{key}: predicted {shown[0]}, found {shown[1]}".removeprefix(": "))
+
+
+def _short(found: Any) -> str:
+    """Return an answer and its type, cut to a length that a sentence can hold."""
+    shown = repr(found)
+    return f"{shown if len(shown) <= 60 else shown[:57] + '…'}, of type {type(found).__name__}"

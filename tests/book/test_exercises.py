@@ -3,13 +3,14 @@
 import ast
 import copy
 import re
+import traceback
 
 import nbformat
 import pytest
 
 import bootstrap_cell
 import exercises
-from exercise_cases import CASES, SOLUTIONS, mistakes, mutants, role, run
+from exercise_cases import CASES, SOLUTIONS, VISIBLE, attempts, mistakes, mutants, of_wrong_types, role, run, visible
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -35,6 +36,9 @@ def test_the_stub_fails_and_gives_a_hint(case):
         error, _ = run(before + [stub if cell is given else cell for cell in exercise.cells])
         assert isinstance(error, NotImplementedError), f"{given.id}: {error!r}"
         assert len(str(error)) > 30, f"{given.id} gives no hint; write one as ### HINT in the solution"
+    if case in VISIBLE:
+        folded = re.findall(r"^<summary>Hint (\d)", "\n".join(cell.source for cell in exercise.cells), re.MULTILINE)
+        assert folded == ["1", "2", "3"], f"hints fold in three levels; {case} has {folded}"
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
@@ -64,6 +68,58 @@ def test_an_exercise_is_graded_by_one_cell_worth_its_difficulty(case):
     assert "### BEGIN" not in graded[0].source.split("assert")[0], "no check is visible"
     for node in ast.walk(ast.parse(graded[0].source)):
         assert not isinstance(node, ast.Assert) or node.msg, f"a check without a message: {ast.unparse(node)}"
+
+
+# Green means right
+
+ATTEMPTS = {name: (number, verdict, cells) for number, name, verdict, cells in attempts()}
+RIGHT = [name for name, (_, verdict, _) in ATTEMPTS.items() if verdict == "right"]
+WRONG = [name for name, (_, verdict, _) in ATTEMPTS.items() if verdict == "wrong"]
+TYPES = {f"{number}: {name}": (number, c) for number, (_, part) in VISIBLE.items() for name, c in of_wrong_types(part)}
+
+
+@pytest.mark.parametrize("mutant", [name for name, (case, _) in MUTANTS.items() if case in VISIBLE])
+def test_a_planted_mistake_fails_visibly_unless_it_is_listed_as_hidden(mutant):
+    case, cells = MUTANTS[mutant]
+    error, _ = run(VISIBLE[case][0] + visible(cells))
+    hidden = mutant.partition(": ")[2].startswith("hidden:")
+    assert (error is None) == hidden, f"{error!r}; a mistake that shows is not hidden, and one that does not has to be"
+
+
+@pytest.mark.parametrize("case", VISIBLE)
+def test_what_is_hidden_is_said_with_its_reason(case):
+    exercise = VISIBLE[case][1]
+    said = any("Not checked here: " in cell.source for cell in exercise.cells if cell.cell_type == "markdown")
+    names = [name for name, _ in mutants(exercise)]
+    tests = any("### BEGIN HIDDEN TESTS" in cell.source for cell in exercise.cells)
+    assert said == tests == any(name.startswith("hidden:") for name in names), "hidden, listed and said go together"
+
+
+def fails_in_a_sentence(before, cells):
+    """Assert that something fails, and with a sentence where it is a check; a student's own line may stumble."""
+    error, where = run(before + visible(cells))
+    assert error is not None, "every check passes"
+    passed = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
+    if any(f"<{cell.id}>" in passed for cell in cells if role(cell, "grade")):
+        assert isinstance(error, AssertionError) and len(str(error)) > 20, f"{where}: {error!r}"
+
+
+@pytest.mark.parametrize("attempt", RIGHT)
+def test_a_right_answer_in_other_clothes_passes(attempt):
+    number, _, cells = ATTEMPTS[attempt]
+    assert run(CASES[number][0] + cells) == (None, "")
+
+
+@pytest.mark.parametrize("attempt", WRONG)
+def test_what_a_student_got_wrong_fails_visibly(attempt):
+    number, _, cells = ATTEMPTS[attempt]
+    fails_in_a_sentence(CASES[number][0], cells)
+
+
+@pytest.mark.parametrize("case", TYPES)
+def test_what_is_no_answer_gets_a_sentence(case):
+    number, cells = TYPES[case]
+    fails_in_a_sentence(CASES[number][0], cells)
 
 
 # The exercise with ten mistakes
@@ -152,6 +208,25 @@ def test_a_notebook_begins_with_the_bootstrap_cell_and_a_locked_set_up(notebook)
     assert all(role(cell, "locked") for cell in rest if cell.cell_type == "code")
 
 
+def test_a_notebook_says_how_many_cells_to_run_first(notebook):
+    title, *rest = exercises.split(notebook)[0]
+    said = re.search(r"run\s+the\s+(\w+)\s+cells\s+below", title.source)[1]
+    assert said == {2: "two", 3: "three", 4: "four"}[sum(cell.cell_type == "code" for cell in rest)]
+
+
+@pytest.mark.parametrize("case", VISIBLE)
+def test_the_signature_of_a_library_function_that_a_student_must_call_is_given(case):
+    before, exercise = VISIBLE[case]
+    trees = [ast.parse(cell.source) for cell in before if cell.cell_type == "code"]
+    imports = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    library = {name.name for node in imports if node.module.startswith("unrolled") for name in node.names}
+    text = "\n".join(cell.source for cell in exercise.cells if cell.cell_type == "markdown").split("<details>")[0]
+    for cell in [cell for cell in exercise.cells if role(cell, "solution")]:
+        for call in [node.func for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]:
+            name = ast.unparse(call)
+            assert name.split(".")[0] not in library or f"`{name}(" in text, f"{case} does not say how to call {name}"
+
+
 def test_a_notebook_keeps_the_rules_of_its_cells(notebook):
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -165,6 +240,28 @@ def test_a_notebook_keeps_the_rules_of_its_cells(notebook):
             assert roles.grade_id == cell.id, f"{cell.id} is called {roles.grade_id} in nbgrader's metadata"
             regions = cell.source.count("### BEGIN SOLUTION"), cell.source.count("### END SOLUTION")
             assert regions == ((1, 1) if roles.solution else (0, 0)), f"{cell.id}: {regions} regions of solution"
+
+
+# Open tasks
+
+OPEN = {stem: exercises.open_task(solution) for stem, solution in SOLUTIONS.items()}
+
+
+@pytest.mark.parametrize("stem", [stem for stem, cells in OPEN.items() if cells])
+def test_the_reference_solution_of_an_open_task_runs_and_has_a_report_and_a_rubric(stem):
+    cells = OPEN[stem]
+    assert run(exercises.split(SOLUTIONS[stem])[0] + cells) == (None, "")
+    assert int(exercises.OPEN.match(cells[0].source)["number"]) == int(stem[:2])
+    points = sum(int(row) for row in re.findall(r"^\| (\d+) \| .+ \|$", cells[0].source, re.MULTILINE))
+    (report,) = [cell for cell in cells if cell.cell_type == "markdown" and role(cell, "solution")]
+    assert report is cells[-1] and report.metadata.nbgrader.points == points == 6
+    assert len(report.source.split()) > 100, "the report is a stub"
+
+
+def test_chapters_1_to_3_have_an_open_task_and_where_there_is_one_the_notebook_ends_with_it():
+    assert [int(stem[:2]) for stem, cells in OPEN.items() if cells][:3] == [1, 2, 3]
+    for cells in OPEN.values():
+        assert not any(cell.source.startswith("## ") for cell in cells[1:])
 
 
 # What is generated
@@ -189,9 +286,9 @@ def test_an_exercise_notebook_gives_nothing_away(stem):
             lines = {line.strip() for line in secret.splitlines()}
             given_away = {line for line in lines & {line.strip() for line in cell.source.splitlines()} if len(line) > 3}
             assert not given_away, f"{cell.id} shows {sorted(given_away)}"
-        if role(given, "solution"):
+        if role(given, "solution") and given.cell_type == "code":
             assert cell.source.count("raise NotImplementedError(") == 1
-        if role(given, "grade"):
+        if role(given, "grade") and not role(given, "solution"):
             assert not cell.metadata.editable and "assert" in cell.source
 
 

@@ -133,9 +133,11 @@ def test_the_feedback_quotes_the_checks_and_shows_what_a_student_has_added(cours
     name, parts = graded
     page = (course / "feedback" / "cleo" / name / f"{name}.html").read_text(encoding="utf8")
     assert "In the words of cleo." in page
+    given = {cell.id for part in parts for cell in part.cells}  # an open task is marked by hand
     failed = [
         output
-        for cell in autograded(course, name, "cleo").values()
+        for key, cell in autograded(course, name, "cleo").items()
+        if key in given
         for output in cell.get("outputs", [])
         if output.output_type == "error"
     ]

@@ -2,8 +2,10 @@
 
 import ast
 import copy
+import dataclasses
 import json
 import re
+import shlex
 
 import nbformat
 import numpy as np
@@ -13,8 +15,10 @@ from traitlets.config import PyFileConfigLoader
 import exercises
 import minutes
 import teaching
-from exercise_cases import CASES, mutants, role, run
+from exercise_cases import CASES, SOLUTIONS, mutants, role, run
 from places import ROOT
+from unrolled.__main__ import parser
+from unrolled.measure.submission import Submission
 
 pytestmark = pytest.mark.book
 WEEKS = {"Four weeks": 4, "Eight weeks": 8}
@@ -89,6 +93,25 @@ def test_every_exercise_has_one_row_that_says_in_few_words_what_it_tests():
     assert all(number.startswith(f"{chapter}.") for chapter, number, _ in listing)
     long = [number for number, what in (row[1:] for row in listing) if len(what.split()) > 12]
     assert not long, f"more than twelve words on {long}"
+
+
+def test_the_open_tasks_listed_are_those_of_the_notebooks():
+    cells = [exercises.open_task(notebook) for notebook in SOLUTIONS.values()]
+    tasks = [exercises.OPEN.match(task[0].source).group("number", "title", "minutes") for task in cells if task]
+    listing = [(row[0], row[2]) for row in teaching.rows(teaching.section("Open tasks"))]
+    assert listing == [(f"{number} {title}", minutes) for number, title, minutes in tasks]
+
+
+def test_the_projects_command_is_one_and_its_points_add_up():
+    page = (ROOT / "capstone.md").read_text(encoding="utf8")
+    (command,) = re.findall(r"^python -m unrolled (.*)$", page, re.MULTILINE)
+    assert parser().parse_args(shlex.split(command)).command == "score"
+    points = re.findall(r"^\| (\d+) \| ", page.split("## How to mark")[1], re.MULTILINE)
+    assert sum(map(int, points)) == 20
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    names = {field.name for field in dataclasses.fields(Submission)}
+    defined = {getattr(node, "name", None) or node.targets[0].id for node in ast.parse(code).body}
+    assert defined == names
 
 
 # What is said of marking

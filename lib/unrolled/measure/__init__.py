@@ -2,10 +2,11 @@
 
 `evaluation` scores a text, `recall` tests what was remembered, and `breakdown` finds where the loss comes from.
 `comparison` asks whether a difference would come out the same again. `gradients` and `jacobians` follow the derivative
-back through time; `neurons` and `influence` look at single units and symbols.
+back through time; `neurons` and `influence` look at single units and symbols. `submission` scores a model that somebody
+else wrote.
 """
 
-from unrolled.measure import breakdown, comparison, gradients, neurons
+from unrolled.measure import breakdown, comparison, gradients, neurons, submission
 from unrolled.measure.evaluation import Score, evaluate, token_nats
 from unrolled.measure.influence import symbol_influence
 from unrolled.measure.recall import first_choice_by_lag, recall_by_lag
@@ -19,6 +20,7 @@ __all__ = [
     "gradients",
     "neurons",
     "recall_by_lag",
+    "submission",
     "symbol_influence",
     "token_nats",
 ]

@@ -1,0 +1,432 @@
+# ruff: noqa
+"""What students wrote in exercises/02, right and wrong, before anyone had looked at the solutions."""
+
+# %% 2.2 count-work | right | plain numbers and strings
+recurrent = "2*T*h*(d + h)"
+output = "2*T*h*V"
+share = sp.Rational(10000, 10000 + 128 + 256)
+
+# %% 2.2 count-work | wrong | additions are not counted
+recurrent = T * h * (d + h)
+output = T * h * V
+share = 10000 / (10000 + 128 + 256)
+
+# %% 2.2 count-work | wrong | one step
+recurrent = 2 * h * (d + h)
+output = 2 * h * V
+share = 10000 / (10000 + 128 + 256)
+
+# %% 2.2 count-work | wrong | a share in percent of something else
+recurrent = 2 * T * h * (d + h)
+output = 2 * T * h * V
+share = 9.8e6 / (9.8e6 + 256e6)
+
+# %% 2.2 count-work | wrong | the ratio and not the share
+recurrent = 2 * T * h * (d + h)
+output = 2 * T * h * V
+share = (128 + 256) / 10000
+
+# %% 2.2 count-work | wrong | a share with T counted once
+recurrent = 2 * T * h * (d + h)
+output = 2 * T * h * V
+share = 10000 / (10000 + 50 * (128 + 256))
+
+
+# %% 2.3 rnn-step | right | stacked weights
+def rnn_step(x, h, W_xh, W_hh, b_h):
+    return torch.cat([x, h], dim=1).matmul(torch.cat([W_xh, W_hh], dim=1).t()).add(b_h).tanh()
+
+
+# %% 2.3 rnn-step | right | einsum
+def rnn_step(x, h, W_xh, W_hh, b_h):
+    return torch.tanh(torch.einsum("bd,hd->bh", x, W_xh) + torch.einsum("bk,hk->bh", h, W_hh) + b_h)
+
+
+# %% 2.3 rnn-step | wrong | no tanh
+def rnn_step(x, h, W_xh, W_hh, b_h):
+    return x @ W_xh.T + h @ W_hh.T + b_h
+
+
+# %% 2.3 rnn-step | wrong | the state is added after the tanh
+def rnn_step(x, h, W_xh, W_hh, b_h):
+    return torch.tanh(x @ W_xh.T + b_h) + h @ W_hh.T
+
+
+# %% 2.3 rnn-step | wrong | a logistic function
+def rnn_step(x, h, W_xh, W_hh, b_h):
+    return torch.sigmoid(x @ W_xh.T + h @ W_hh.T + b_h)
+
+
+# %% 2.3 rnn-step | wrong | no bias
+def rnn_step(x, h, W_xh, W_hh, b_h):
+    return torch.tanh(x @ W_xh.T + h @ W_hh.T)
+
+
+# %% 2.3 rnn-step | wrong | the recurrent matrix untransposed
+def rnn_step(x, h, W_xh, W_hh, b_h):
+    return torch.tanh(x @ W_xh.T + h @ W_hh + b_h)
+
+
+# %% 2.3 rnn-step | wrong | elementwise
+def rnn_step(x, h, W_xh, W_hh, b_h):
+    return torch.tanh(x @ W_xh.T + h * W_hh.diagonal() + b_h)
+
+
+# %% 2.4 read-on | right | a tensor filled in
+def read(step, inputs, state):
+    states = torch.empty(len(inputs), inputs.shape[1], state.shape[1], device=inputs.device)
+    for t in range(inputs.shape[1]):
+        state = step(inputs[:, t], state)
+        states[:, t] = state
+    return states, state
+
+
+# %% 2.4 read-on | right | a list of two
+def read(step, inputs, state):
+    states = []
+    for x in inputs.unbind(dim=1):
+        states.append(step(x, states[-1] if states else state))
+    return [torch.stack(states, dim=1), states[-1]]
+
+
+# %% 2.4 read-on | wrong | time first
+def read(step, inputs, state):
+    states = []
+    for t in range(inputs.shape[1]):
+        state = step(inputs[:, t], state)
+        states.append(state)
+    return torch.stack(states), state
+
+
+# %% 2.4 read-on | wrong | the first state among the states
+def read(step, inputs, state):
+    states = [state]
+    for t in range(inputs.shape[1]):
+        states.append(step(inputs[:, t], states[-1]))
+    return torch.stack(states[:-1], dim=1), states[-1]
+
+
+# %% 2.4 read-on | wrong | zeros to begin with
+def read(step, inputs, state):
+    states, state = [], torch.zeros_like(state)
+    for t in range(inputs.shape[1]):
+        state = step(inputs[:, t], state)
+        states.append(state)
+    return torch.stack(states, dim=1), state
+
+
+# %% 2.4 read-on | wrong | the given state is returned
+def read(step, inputs, state):
+    states, now = [], state
+    for t in range(inputs.shape[1]):
+        now = step(inputs[:, t], now)
+        states.append(now)
+    return torch.stack(states, dim=1), state
+
+
+# %% 2.4 read-on | wrong | the last of the rows and not of the steps
+def read(step, inputs, state):
+    states = []
+    for t in range(inputs.shape[1]):
+        state = step(inputs[:, t], state)
+        states.append(state)
+    states = torch.stack(states, dim=1)
+    return states, states[-1]
+
+
+# %% 2.4 read-on | wrong | the text backwards
+def read(step, inputs, state):
+    states = []
+    for t in reversed(range(inputs.shape[1])):
+        state = step(inputs[:, t], state)
+        states.append(state)
+    return torch.stack(states, dim=1), state
+
+
+# %% 2.5 text-cost | right | the table of logarithms
+def mean_nats(model, tokens):
+    logits, _ = model(tokens)
+    logs = torch.log_softmax(logits[:, :-1], dim=-1)
+    return -logs.gather(2, tokens[:, 1:, None]).mean().item()
+
+
+# %% 2.5 text-cost | right | channels second
+def mean_nats(model, tokens):
+    return cross_entropy(model(tokens[:, :-1])[0].transpose(1, 2), tokens[:, 1:])
+
+
+# %% 2.5 text-cost | wrong | no shift
+def mean_nats(model, tokens):
+    return cross_entropy(model(tokens)[0].flatten(0, 1), tokens.flatten())
+
+
+# %% 2.5 text-cost | wrong | softmax before cross_entropy
+def mean_nats(model, tokens):
+    return cross_entropy(model(tokens[:, :-1])[0].softmax(-1).flatten(0, 1), tokens[:, 1:].flatten())
+
+
+# %% 2.5 text-cost | wrong | flattened before the shift
+def mean_nats(model, tokens):
+    return cross_entropy(model(tokens)[0].flatten(0, 1)[:-1], tokens.flatten()[1:])
+
+
+# %% 2.5 text-cost | wrong | the sum of a row
+def mean_nats(model, tokens):
+    logits = model(tokens[:, :-1])[0].flatten(0, 1)
+    return cross_entropy(logits, tokens[:, 1:].flatten(), reduction="sum") / len(tokens)
+
+
+# %% 2.5 text-cost | wrong | bits
+def mean_nats(model, tokens):
+    return cross_entropy(model(tokens[:, :-1])[0].flatten(0, 1), tokens[:, 1:].flatten()) / math.log(2)
+
+
+# %% 2.5 text-cost | wrong | the target before
+def mean_nats(model, tokens):
+    return cross_entropy(model(tokens[:, 1:])[0].flatten(0, 1), tokens[:, :-1].flatten())
+
+
+# %% 2.5 text-cost | wrong | only the last symbol
+def mean_nats(model, tokens):
+    return cross_entropy(model(tokens[:, :-1])[0][:, -1], tokens[:, -1])
+
+
+# %% 2.6 write-greedily | right | numbers collected by item
+def write(model, beginning, length):
+    logits, state = model(beginning)
+    text = []
+    while len(text) < length:
+        text.append(logits[0, -1].argmax().item())
+        logits, state = model(torch.tensor([[text[-1]]], device=beginning.device), state)
+    return text
+
+
+# %% 2.6 write-greedily | right | a tensor for a list
+def write(model, beginning, length):
+    text, token, state = [], beginning, None
+    for _ in range(length):
+        logits, state = model(token, state)
+        token = logits[:, -1:].argmax(dim=-1)
+        text.append(token)
+    return torch.cat(text, dim=1)[0]
+
+
+# %% 2.6 write-greedily | wrong | everything is read again
+def write(model, beginning, length):
+    text = beginning
+    for _ in range(length):
+        text = torch.cat([text, model(text)[0][:, -1:].argmax(dim=-1)], dim=1)
+    return text[0, beginning.shape[1] :].tolist()
+
+
+# %% 2.6 write-greedily | wrong | everything is read again, with the state
+def write(model, beginning, length):
+    text, state = beginning, None
+    for _ in range(length):
+        logits, state = model(text, state)
+        text = torch.cat([text, logits[:, -1:].argmax(dim=-1)], dim=1)
+    return text[0, beginning.shape[1] :].tolist()
+
+
+# %% 2.6 write-greedily | wrong | no state
+def write(model, beginning, length):
+    token, text = beginning, []
+    for _ in range(length):
+        token = model(token)[0][:, -1:].argmax(dim=-1)
+        text.append(token.item())
+    return text
+
+
+# %% 2.6 write-greedily | wrong | the last of the beginning is read twice
+def write(model, beginning, length):
+    _, state = model(beginning)
+    token, text = beginning[:, -1:], []
+    for _ in range(length):
+        logits, state = model(token, state)
+        token = logits[:, -1:].argmax(dim=-1)
+        text.append(token.item())
+    return text
+
+
+# %% 2.6 write-greedily | wrong | the beginning is returned too
+def write(model, beginning, length):
+    text, token, state = beginning[0].tolist(), beginning, None
+    for _ in range(length):
+        logits, state = model(token, state)
+        token = logits[:, -1:].argmax(dim=-1)
+        text.append(token.item())
+    return text
+
+
+# %% 2.6 write-greedily | wrong | drawn at random
+def write(model, beginning, length):
+    text, token, state = [], beginning, None
+    for _ in range(length):
+        logits, state = model(token, state)
+        token = torch.multinomial(logits[:, -1].softmax(-1), 1)
+        text.append(token.item())
+    return text
+
+
+# %% 2.6 write-greedily | wrong | the state of the beginning for ever
+def write(model, beginning, length):
+    logits, state = model(beginning)
+    text = []
+    for _ in range(length):
+        token = logits[:, -1:].argmax(dim=-1)
+        text.append(token.item())
+        logits, _ = model(token, state)
+    return text
+
+
+# %% 2.8 beginnings | wrong | the price of a character and not of a beginning
+def per_beginning(w):
+    forgotten = token_nats(model, unseen, start=start, window=w).mean()
+    return forgotten - token_nats(model, unseen, start=start, window=None).mean()
+
+
+# %% 2.8 beginnings | wrong | the whole text's price
+def per_beginning(w):
+    forgotten = token_nats(model, unseen, start=start, window=w).sum()
+    return forgotten - token_nats(model, unseen, start=start, window=None).sum()
+
+
+# %% 2.8 beginnings | wrong | the first character only
+def per_beginning(w):
+    forgotten = token_nats(model, unseen, start=start, window=w)
+    return (forgotten - token_nats(model, unseen, start=start, window=None))[::w].mean()
+
+
+# %% 2.8 beginnings | wrong | the window instead of the difference
+def per_beginning(w):
+    return token_nats(model, unseen, start=start, window=w).mean() * w
+
+
+# %% 2.8 beginnings | wrong | the wrong way round
+def per_beginning(w):
+    carried = token_nats(model, unseen, start=start, window=None)
+    return w * (carried - token_nats(model, unseen, start=start, window=w)).mean()
+
+
+# %% 2.8 beginnings | right | added up by windows
+def per_beginning(w):
+    dearer = token_nats(model, unseen, start=start, window=w) - token_nats(model, unseen, start=start, window=None)
+    return dearer.sum() / (len(unseen) / w)
+
+
+# %% 2.8 beginnings-answers | wrong | the reason is memory
+costs = {w: per_beginning(w) for w in (8, 16, 32)}
+reason = "a"
+
+# %% 2.8 beginnings-answers | wrong | typed, one for all
+costs = {8: 0.6, 16: 0.6, 32: 0.6}
+reason = "c"
+
+
+# %% 2.9 forgetting | wrong | an input of its own for each
+def steps_to_forget(cell, inputs, one, other):
+    first = (one - other).norm()
+    for t in range(1, inputs.shape[1]):
+        one, other = cell(inputs[:, t], one), cell(inputs[:, t - 1], other)
+        if (one - other).norm() < first / 100:
+            return t
+
+
+# %% 2.9 forgetting | wrong | counted from nought
+def steps_to_forget(cell, inputs, one, other):
+    first = (one - other).norm()
+    for t in range(inputs.shape[1]):
+        one, other = cell(inputs[:, t], one), cell(inputs[:, t], other)
+        if (one - other).norm() < first / 100:
+            return t
+
+
+# %% 2.9 forgetting | wrong | an absolute hundredth
+def steps_to_forget(cell, inputs, one, other):
+    for t in range(inputs.shape[1]):
+        one, other = cell(inputs[:, t], one), cell(inputs[:, t], other)
+        if (one - other).norm() < 0.01:
+            return t + 1
+
+
+# %% 2.9 forgetting | wrong | a tenth
+def steps_to_forget(cell, inputs, one, other):
+    first = (one - other).norm()
+    for t in range(inputs.shape[1]):
+        one, other = cell(inputs[:, t], one), cell(inputs[:, t], other)
+        if (one - other).norm() < first / 10:
+            return t + 1
+
+
+# %% 2.9 forgetting | wrong | the first input for ever
+def steps_to_forget(cell, inputs, one, other):
+    first, t = (one - other).norm(), 0
+    while (one - other).norm() >= first / 100:
+        one, other, t = cell(inputs[:, 0], one), cell(inputs[:, 0], other), t + 1
+    return t
+
+
+# %% 2.9 forgetting-answers | right | a whole number of steps is real too
+steps = torch.tensor(steps_to_forget(cell, inputs, one, other))
+linear = sp.log(100) / -sp.log(sp.Rational(9, 10))
+reason = "a"
+
+# %% 2.9 forgetting-answers | wrong | a tenth for a hundredth
+steps = steps_to_forget(cell, inputs, one, other)
+linear = math.log(0.1) / math.log(0.9)
+reason = "a"
+
+# %% 2.9 forgetting-answers | wrong | rounded up
+steps = steps_to_forget(cell, inputs, one, other)
+linear = math.ceil(math.log(0.01) / math.log(0.9))
+reason = "a"
+
+# %% 2.9 forgetting-answers | wrong | a hundred steps
+steps = steps_to_forget(cell, inputs, one, other)
+linear = 100
+reason = "a"
+
+
+# %% 2.7 perplexity | right | a loop over the log
+def perplexity(perplexities, sizes):
+    total = 0.0
+    for each, size in zip(perplexities, sizes):
+        total += size * math.log(each)
+    return math.exp(total / sum(sizes))
+
+
+# %% 2.7 perplexity | right | a product of powers, as a tensor
+def perplexity(perplexities, sizes):
+    each = torch.as_tensor(perplexities) ** (torch.as_tensor(sizes) / sum(sizes))
+    return each.prod()
+
+
+# %% 2.7 perplexity | wrong | divided by the number of batches
+def perplexity(perplexities, sizes):
+    return math.exp(sum(size * math.log(each) for each, size in zip(perplexities, sizes)) / len(sizes))
+
+
+# %% 2.7 perplexity | wrong | the harmonic mean
+def perplexity(perplexities, sizes):
+    return sum(sizes) / sum(size / each for each, size in zip(perplexities, sizes))
+
+
+# %% 2.1 count-parameters | right | functions for expressions
+parameters = lambda d, h, V: h * (d + h + 1) + V * (h + 1)
+surplus = "256"
+printed = "h*(d + h + 2) + V*(h + 1)"
+
+# %% 2.1 count-parameters | wrong | an embedding too
+parameters = V * d + h * (d + h + 1) + V * (h + 1)
+surplus = 2668816 - parameters.subs({d: 128, h: 256, V: 10000})
+printed = parameters + h
+
+# %% 2.1 count-parameters | wrong | the output layer has no bias
+parameters = h * (d + h + 1) + V * h
+surplus = 2668816 - parameters.subs({d: 128, h: 256, V: 10000})
+printed = parameters + surplus
+
+# %% 2.1 count-parameters | wrong | the printed number itself
+parameters = h * (d + h + 1) + V * (h + 1)
+surplus = 256
+printed = 2668816

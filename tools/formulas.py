@@ -1,0 +1,124 @@
+"""Put the chapters' formulas, with number and link, where solutions/ refer to them, since Colab shows a role as text.
+
+A role such as ``{eq}`eq-rnn` `` becomes the formula's number, which leads to its place on the page, and the formula
+itself is put at the end of the cell, before its hints. What is already there is brought up to date.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+
+import yaml
+from pybtex.database import parse_file
+
+from execute import ROOT, chapters
+
+NUMBERED = re.compile(r"\$\$((?:(?!\$\$).)+)\$\$[ \t]*\((eq-[\w-]+)\)", re.DOTALL)
+ROLE = re.compile(r"\{[a-z]+(?::\w+)?\}`[^`\n]+`")
+REFERENCE = re.compile(r"\{eq\}`(eq-[\w-]+)`|\[\(\d+\.\d+\)\]\(\S+?#equation-(eq-[\w-]+)\)")
+PAGE = re.compile(r"\{doc\}`\.\./chapters/([\w-]+)`|\[[^\]]+\]\(\S+?/chapters/([\w-]+)\.html\)")
+WORK = re.compile(r"\{cite\}`([\w.-]+)`|\(\[[^\]]+\]\(\S+?/bibliography\.html \"([\w.-]+)\"\)\)")
+FROM, TO = "<!-- formulas -->", "<!-- end of formulas -->"
+BLOCK = re.compile(rf"\n*{FROM}.*?{TO}", re.DOTALL)
+HINTS = "\n\n<details>"
+
+
+@dataclass(frozen=True)
+class Equation:
+    """A numbered equation of a chapter: its number, as ``"2.1"``, the address of its place, and its LaTeX."""
+
+    number: str
+    address: str
+    latex: str
+
+
+@cache
+def site() -> str:
+    """Return the address of the published pages, without a slash at its end."""
+    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"].rstrip("/")
+
+
+@cache
+def equations() -> dict[str, Equation]:
+    """Return the chapters' numbered equations by the ends of their addresses, counted as Sphinx does."""
+    found = {}
+    for path in chapters():
+        cells = json.loads(path.read_text(encoding="utf8"))["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        for count, (latex, label) in enumerate(NUMBERED.findall(text), start=1):
+            anchor = label.lower()  # as docutils makes it
+            address = f"{site()}/chapters/{path.stem}.html#equation-{anchor}"
+            found[anchor] = Equation(f"{int(path.stem[:2])}.{count}", address, latex.strip())
+    return found
+
+
+@cache
+def title(chapter: str) -> str:
+    """Return the title of a chapter."""
+    cells = json.loads((ROOT / "chapters" / f"{chapter}.ipynb").read_text(encoding="utf8"))["cells"]
+    return re.search(r"^# (.+)", "".join(cells[0]["source"]), re.MULTILINE)[1]
+
+
+@cache
+def cited(key: str) -> str:
+    """Return how a work of the bibliography is cited: its authors and its year."""
+    work = parse_file(ROOT / "references.bib").entries[key]
+    names = [" ".join(person.last_names).strip("{}") for person in work.persons["author"]]
+    authors = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+    return f"{authors}, {work.fields['year']}"
+
+
+def equation(label: str) -> Equation:
+    """Return a numbered equation.
+
+    Raises:
+        ValueError: no chapter has one with this label.
+    """
+    if label.lower() not in equations():
+        raise ValueError(f"no chapter has an equation {label!r}; is it a label of one of chapters/*.ipynb?")
+    return equations()[label.lower()]
+
+
+def refreshed(text: str) -> str:
+    """Return a Markdown cell with numbers, links and formulas as they are in the chapters now.
+
+    Raises:
+        ValueError: the cell refers to an equation that there is not.
+    """
+    text = BLOCK.sub("", text)
+    labels = list(dict.fromkeys((role or anchor).lower() for role, anchor in REFERENCE.findall(text)))
+
+    def reference(match: re.Match) -> str:
+        there = equation(match[1] or match[2])
+        return f"[({there.number})]({there.address})"
+
+    def page(match: re.Match) -> str:
+        chapter = match[1] or match[2]
+        return f"[{title(chapter)}]({site()}/chapters/{chapter}.html)"
+
+    def work(match: re.Match) -> str:
+        key = match[1] or match[2]
+        return f'([{cited(key)}]({site()}/bibliography.html "{key}"))'
+
+    for pattern, made in ((REFERENCE, reference), (PAGE, page), (WORK, work)):
+        text = pattern.sub(made, text)
+    if not labels:
+        return text
+    shown = [f"$$\n{equation(label).latex} \\qquad ({equation(label).number})\n$$" for label in labels]
+    body, hints, rest = text.partition(HINTS)
+    return "\n\n".join([body.rstrip("\n"), FROM, *shown, TO]) + hints + rest
+
+
+def literal(notebook) -> list[str]:
+    """Return the roles in a notebook's Markdown that a notebook, unlike a page of the book, shows as they are typed."""
+    return [role for cell in notebook.cells if cell.cell_type == "markdown" for role in ROLE.findall(cell.source)]
+
+
+def refresh(notebook) -> bool:
+    """Bring the references in all Markdown cells of a notebook up to date; return whether any was not."""
+    changed = False
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (text := refreshed(cell.source)) != cell.source:
+            cell.source, changed = text, True
+    return changed
