@@ -295,8 +295,8 @@ def test_what_was_read_is_what_is_read_now():
         for (label, _), part in record.parts.items():
             config = record.configs[label]
             text = config.get("text", {"corpus": None, "characters": None})
-            read[text["corpus"], text["characters"]].append((name, label, config, part))
-    for (corpus, _), parts in read.items():
+            read[text["corpus"], text["characters"], text.get("three_parts")].append((name, label, config, part))
+    for (corpus, *_), parts in read.items():
         if corpus in (None, "stories") or corpora.state(corpus) in ("mirrored", "cached"):
             expected = reading.data_hash(parts[0][2])
             others = [f"{name}: {label}" for name, label, _, part in parts if part.data_hash != expected]
