@@ -444,4 +444,4 @@ def test_every_equation_that_a_docstring_names_is_in_a_chapter():
     there = set(re.findall(r"\$\$ ?\((eq-[\w-]+)\)", chapters))
     for path in sorted(ROOT.glob("lib/unrolled/**/*.py")):
         named = set(re.findall(r":eq:`(eq-[\w-]+)`", path.read_text(encoding="utf8")))
-        assert not named - there, f"{path.relative_to(ROOT)} names {', '.join(sorted(named - there))}; no chapter has it"
+        assert not named - there, f"{path.relative_to(ROOT)} names {', '.join(sorted(named - there))}: in no chapter"
