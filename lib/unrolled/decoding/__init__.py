@@ -1,4 +1,4 @@
-"""Ways to write with a language model (chapter 7).
+"""Ways to write with a language model (chapter 9).
 
 `sampling` draws symbol after symbol, `beam` searches for the most probable text, and `diversity` measures how varied
 and how repetitive a text is.

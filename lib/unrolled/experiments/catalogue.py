@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Collection
 
 from unrolled.experiments import (
-    ablations,
     cells_over_budget,
     copy_adding,
     corpus_size,
@@ -51,7 +50,6 @@ QUESTIONS = (  # in the order of the chapters
     input_gradient,
     learning_rates,
     corpus_size,
-    ablations,
     regularisers,
     real_texts,
     exposure,
