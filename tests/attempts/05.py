@@ -254,12 +254,12 @@ def learn(bias):
     return min(outcome.losses), cell.block("f").b_h.mean().item()
 
 
-# %% 5.8 beginning | wrong | the first block
+# %% 5.8 beginning | wrong | the second block
 def learn(bias):
     torch.manual_seed(seed)
     cell = cells.LSTMCell(1, 16, forget_bias=bias)
     outcome = tasks.solve(tasks.SequenceModel(cell, 1).to(device), task, **how)
-    return outcome.scores[-1], cell.b_h[:16].mean().item()
+    return outcome.scores[-1], cell.b_h[16:32].mean().item()
 
 
 # %% 5.8 beginning | wrong | the bias added once more
