@@ -357,7 +357,7 @@ reason = "a"
 
 # %% 6.9 rnn-units | right | the root of the quadratic equation
 def rnn_units(weights):
-    return torch.tensor((3.0 + weights) ** 0.5 - 2).round()
+    return int(np.rint(np.sqrt(3 + weights) - 2))
 
 
 # %% 6.9 rnn-units | wrong | the cell alone
