@@ -32,7 +32,11 @@ from places import ROOT
 SOLUTIONS = {path.stem: nbformat.read(path, as_version=4) for path in sorted(ROOT.glob("solutions/*.ipynb"))}
 PARTS = [exercises.split(notebook) for notebook in SOLUTIONS.values()]
 CASES = {exercise.number: (before, exercise) for before, parts in PARTS for exercise in parts}
-VISIBLE = {n: case for n, case in CASES.items() if n[0] in "1239" or n in {"8.4", "8.5", "8.6", "8.7", "4.4", "4.5", "4.9", "5.6", "6.7"}}
+VISIBLE = {
+    n: case
+    for n, case in CASES.items()
+    if n[0] in "1239" or n in {"7.5", "7.6", "7.7", "8.4", "8.5", "8.6", "8.7", "4.4", "4.5", "4.9", "5.6", "6.7"}
+}
 MISTAKE = re.compile(r"^ *### MISTAKE \((?P<name>[^)]+)\)(?: (?P<code>.+))?$")
 
 
