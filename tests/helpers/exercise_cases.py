@@ -35,7 +35,7 @@ CASES = {exercise.number: (before, exercise) for before, parts in PARTS for exer
 VISIBLE = {
     n: case
     for n, case in CASES.items()
-    if n[0] in "12389" or n in {"7.5", "7.6", "7.7", "4.4", "4.5", "4.9", "5.6", "6.7"}
+    if n[0] in "12389" or n in {"7.1", "7.2", "7.4", "7.5", "7.6", "7.7", "4.4", "4.5", "4.9", "5.6", "6.7"}
 }
 MISTAKE = re.compile(r"^ *### MISTAKE \((?P<name>[^)]+)\)(?: (?P<code>.+))?$")
 
