@@ -46,6 +46,7 @@ def scan(z, candidate, h0):
         a, b, k = torch.cat([a[:, :k], a_k], dim=1), torch.cat([b[:, :k], b_k], dim=1), 2 * k
     return a * h0[:, None] + b
 
+
 # %% 6.1 as-many-weights | right | strings, and the formula for the roots
 gru = "3*h*(h + d + 1)"
 second = "3*h"
