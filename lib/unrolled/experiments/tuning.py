@@ -168,7 +168,7 @@ def decided(
 class Comparison:
     """Contenders that are compared after several numbers of updates, with settings chosen for each of them apart.
 
-    All settings are tried below the largest number of updates, there only the `finalists` of the search before.
+    At the largest number of updates only the `finalists` of the search before are tried; below it, all settings.
 
     Attributes:
         search: the name of the experiment that chooses the settings.
