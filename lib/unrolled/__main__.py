@@ -49,7 +49,7 @@ asks for what cannot be, 130 after Ctrl-C and 143 after SIGTERM."""
 _RUN = """\
 examples:
   python -m unrolled run rnn-windows --seeds 1
-  python -m unrolled run gated-stories --contender gru --contender lstm --record
+  python -m unrolled run gates-over-budget --contender "open 500" --contender "shut 500" --record
   python -m unrolled run rnn-windows --profile full --device cuda
   torchrun --nproc-per-node 2 -m unrolled run rnn-windows      two processes, or GPUs, share each batch
 

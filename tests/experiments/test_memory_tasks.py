@@ -1,4 +1,4 @@
-"""Memory tasks: which cells are tried, with which remedies and on which budgets, and how their ends are measured."""
+"""Memory tasks: which remedies are tried, with which remedies and on which budgets, and how their ends are measured."""
 
 import math
 
@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from unrolled import tasks
-from unrolled.cells import GRUCell, LSTMCell, OriginalLSTMCell
 from unrolled.experiments import find, memory_tasks
 from unrolled.tasks import Adding, Outcome
 
@@ -35,23 +34,9 @@ def trained(monkeypatch):
     return asked
 
 
-def test_the_tasks_are_the_same_with_more_to_copy():
-    for profile, longest in (("quick", 20), ("full", 100)):
-        gated, vanilla = (find(f"{kind}memory-tasks").contenders[profile] for kind in ("gated-", ""))
-        budget = ("task", "updates", "batch", "hidden_size", "sequences", "score_every")
-        for task, further in (("adding", []), ("copy", [longest])):
-            ours, theirs = gated[f"{task}/lstm"], vanilla[f"{task}/tanh"]
-            assert ours["lengths"] == [*theirs["lengths"], *further]
-            assert all(ours[name] == theirs[name] for name in budget)
-
-
-def test_every_remedy_is_tried_on_both_tasks_and_the_forget_bias_on_one():
-    vanilla, gated = (list(find(name).contenders["quick"]) for name in ("memory-tasks", "gated-memory-tasks"))
-    assert vanilla == [f"{task}/{label}" for task in ("adding", "copy") for label in memory_tasks.VANILLA]
-    assert [label for label in gated if label.startswith("copy")] == ["copy/lstm", "copy/lstm-1997", "copy/gru"]
-    assert [label for label in gated if "bias" in label] == [
-        f"adding/lstm-bias-{bias}" for bias in ("minus-1", "0", "2")
-    ]
+def test_every_remedy_is_tried_on_both_tasks():
+    labels = list(find("memory-tasks").contenders["quick"])
+    assert labels == [f"{task}/{label}" for task in ("adding", "copy") for label in memory_tasks.VANILLA]
 
 
 @pytest.mark.parametrize("label", small("memory-tasks"))
@@ -66,17 +51,6 @@ def test_a_remedy_is_what_its_label_says(label, trained):
     assert (trained["learning_rate"], trained["seed"]) == (1e-3 if "irnn" in label else 3e-3, 7)
     assert trained["task"] == tasks.TASKS[label.split("/")[0]](config["lengths"][-1])
     assert all(trained[name] == config[name] for name in ("updates", "batch", "score_every", "sequences"))
-
-
-@pytest.mark.parametrize("label", small("gated-memory-tasks"))
-def test_a_gated_cell_is_what_its_label_says(label, trained):
-    memory_tasks.measure(small("gated-memory-tasks")[label], 7, None)
-    cell, kind = trained["cell"], label.split("/")[1]
-    assert (trained["clip"], trained["seed"], cell.hidden_size) == (1.0, 7, 5)
-    assert type(cell) is {"gru": GRUCell, "lstm-1997": OriginalLSTMCell}.get(kind, LSTMCell)
-    if isinstance(cell, LSTMCell):
-        bias = {"lstm": 1, "lstm-bias-minus-1": -1, "lstm-bias-0": 0, "lstm-bias-2": 2}[kind]
-        assert (cell.block("f").b_h == bias).all()
 
 
 def test_each_length_is_measured_and_begins_with_the_same_seed(tmp_path):

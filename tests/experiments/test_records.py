@@ -316,9 +316,9 @@ def test_a_short_experiment_gives_its_record_again(tmp_path, monkeypatch):
 
 
 def test_the_values_are_arrays_with_the_seeds_first():
-    record = experiments.recorded("gated-recall")
-    assert record["gru"]["nats"].shape == (3,) and record["lstm"]["lag_c"].shape == (3, 2, 129)
-    assert isinstance(record["gru"]["name"], np.ndarray)
+    record = experiments.recorded("input-gradient")
+    assert record["gru"]["nats"].shape == (3,) and record["lstm"]["lag"].shape == (3, 3, 128)
+    assert isinstance(record["gru"]["noise"], np.ndarray)
 
 
 @pytest.mark.parametrize(

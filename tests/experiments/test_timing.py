@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from unrolled.experiments import find, timing
-from unrolled.experiments.gated_stories import core_parameters
+from unrolled import cells
+from unrolled.experiments import base, find, timing
 
 
 @pytest.fixture
@@ -35,14 +35,34 @@ def test_loop_times_are_microseconds_a_step(clock, tmp_path):
 def test_a_step_of_each_cell_is_timed_for_equal_sizes_and_equal_weights(clock, tmp_path):
     configs = contenders("cells-time", batch=2, length=5, warm_up=1, rounds=2)
     assert {*configs} == {"rnn", "gru", "lstm", "gru-as-rnn", "lstm-as-rnn", "rnn-as-lstm", "gru-as-lstm"}
-    stories = find("gated-stories").contenders["quick"]
     metrics = timing.measure_cells(configs, 0, tmp_path)
     for label, config in configs.items():
-        options = stories[label]["model"]["options"]
-        assert all(config[name] == options[name] for name in ("core", "hidden_size"))
+        assert label.startswith(config["core"])
         assert metrics[label]["hidden_size"] == config["hidden_size"]
-        assert metrics[label]["parameters"] == core_parameters(config["core"], config["hidden_size"])
+        assert metrics[label]["parameters"] == timing.core_parameters(config["core"], config["hidden_size"])
         assert metrics[label]["ours"] == metrics[label]["torch"] == 200_000
+
+
+@pytest.mark.parametrize("profile, size", [("quick", 128), ("full", 512)])
+def test_the_cells_timed_have_one_size_or_equally_many_weights(profile, size):
+    weights = {}
+    for label, config in find("cells-time").contenders[profile].items():
+        assert (config["hidden_size"] == size) == ("-as-" not in label)
+        cell = cells.CELLS[config["core"]](config["input_size"], config["hidden_size"])
+        weights[label] = base.parameters(cell)
+        assert weights[label] == timing.core_parameters(config["core"], config["hidden_size"])
+    for label in weights:
+        if "-as-" in label:  # one unit more or less would be further off
+            assert weights[label] == pytest.approx(weights[label.split("-as-")[1]], rel=0.012)
+
+
+@pytest.mark.parametrize("core", ["rnn", "lstm", "gru"])
+def test_the_hidden_size_that_is_chosen_is_the_nearest(core):
+    for size in (1, 57, 300):
+        low, high = (timing.core_parameters(core, size + more) for more in (0, 1))
+        nearest = [timing.hidden_size_for(core, low + part) for part in (0, (high - low) // 3)]
+        assert nearest == [size, size]
+        assert timing.hidden_size_for(core, high - (high - low) // 3) == size + 1
 
 
 SMALL = {"batches": [1, 4], "least": 16, "warm_up": 1, "rounds": 3}

@@ -107,3 +107,30 @@ def test_a_figure_stays_as_it_is_when_it_is_drawn_again(draw):
     for _ in range(2):
         fig.canvas.print_figure(io.BytesIO(), format="png", bbox_inches="tight")
     assert [ax.get_position().bounds for ax in fig.axes] == places
+
+
+def test_tracks_share_their_words_and_mark_one():
+    words = ["Ada", "slept", ".", "Ada", "woke"]
+    lines = {"probability": {"GRU": np.arange(5) / 5, "RNN": np.zeros(5)}, "state": {"unit 1": -np.arange(5)}}
+    fig = excerpts.tracks(words, lines, marked="Ada")
+    assert [ax.get_ylabel() for ax in fig.axes] == ["probability", "state"]
+    names = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in fig.axes]
+    assert names == [["GRU", "RNN"], ["unit 1"]]
+    assert all([line.get_xdata()[0] for line in ax.lines[-2:]] == [1, 4] for ax in fig.axes)
+    assert fig.axes[0].lines[0].get_xdata().tolist() == [1, 2, 3, 4, 5]
+    plt.close(fig)
+
+
+@pytest.mark.parametrize(
+    "values, marked, message",
+    [
+        ({}, "Ada", "a chart without lines"),
+        ({"p": {}}, "Ada", "a chart without lines"),
+        ({"p": {"GRU": [0.1]}}, "Ada", r"'GRU' has shape \(1,\); \(2,\) is expected"),
+        ({"p": {"GRU": [0.1, 0.2]}}, "Leo", "'Leo', a word that the text does not have"),
+    ],
+)
+def test_tracks_that_do_not_fit_their_words_are_refused(values, marked, message):
+    with pytest.raises(ValueError, match=message):
+        excerpts.tracks(["Ada", "slept"], values, marked=marked)
+    plt.close("all")

@@ -53,8 +53,8 @@ def draw(cell: Cell, initialisation: str, t_max: int | None = None) -> None:
         torch         the same, and every bias is the sum of two such numbers: PyTorch's own initialisation
         orthogonal    each block of W_hh uniform among the orthogonal matrices (Saxe et al. 2014), W_xh normal with
                       variance 1/d, biases 0
-        chrono        orthogonal, but b_f = ln U(1, T_max − 1) and b_i = −b_f in an LSTM, b_z = −ln U(1, T_max − 1) in a
-                      GRU (Tallec & Ollivier 2018, whose z is the book's 1 − z)
+        chrono        orthogonal, but b_f = ln U(1, T_max − 1) and b_i = −b_f in an LSTM (:eq:`eq-chrono`), and
+                      b_z = −ln U(1, T_max − 1) in a GRU (Tallec & Ollivier 2018, whose z is the book's 1 − z)
 
     Args:
         cell: the cell.

@@ -15,9 +15,9 @@ import torch
 
 from unrolled import settings
 from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, recipe
-from unrolled.experiments.gated_stories import EDGES, RECALL, measure_recall, recall_axes
 from unrolled.experiments.gradients import last_loss, windows_of
 from unrolled.experiments.reading import Encoded, encoded, text
+from unrolled.experiments.recall import EDGES, RECALL, measure_recall, recall_axes
 from unrolled.experiments.scoring import SCORES, scores
 from unrolled.measure import breakdown, evaluate, gradients, token_nats
 from unrolled.measure.evaluation import Model

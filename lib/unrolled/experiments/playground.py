@@ -91,7 +91,7 @@ WORDS = {  # the initialisations that `memory-tuning` chose; 1,171 words, and ab
     "lstm": ({"hidden_size": 96, "cell_options": {"initialisation": "orthogonal"}}, 8e-3),
     "gru": ({"hidden_size": 104, "cell_options": {"initialisation": "chrono", "t_max": 160}}, 8e-3),
 }
-CHARACTERS = {  # the rates of `gated-stories`; about 100,000 weights
+CHARACTERS = {  # about 100,000 weights
     "rnn": ({"hidden_size": 280}, 3e-3),
     "lstm": ({"hidden_size": 136}, 1e-2),
     "gru": ({"hidden_size": 160}, 1e-2),

@@ -1,22 +1,16 @@
-"""What is each gate of an LSTM good for: what is lost where it is stuck open or shut (chapter 5)?"""
+"""What is the forget gate of an LSTM good for: what is lost where it is stuck open or shut (chapter 5)?"""
 
 from __future__ import annotations
 
-import statistics
 from functools import partial
 from pathlib import Path
 
-import torch
 from torch import nn
 
-from unrolled import cells, tasks
+from unrolled import cells
 from unrolled.experiments import cells_over_budget
-from unrolled.experiments.base import NATS, Configuration, Experiment, Metric, fit, model, model_of, recipe
-from unrolled.experiments.gated_stories import RATES
-from unrolled.experiments.memory_tasks import BUDGETS, ENDING, GATED, attempt, cell_of, ending
-from unrolled.experiments.reading import text
+from unrolled.experiments.base import Configuration, Experiment, fit, model_of
 from unrolled.experiments.tuning import Tuned, check_chosen
-from unrolled.measure import evaluate
 from unrolled.models import LanguageModel
 
 OPEN, SHUT = 100.0, -100.0  # the biases of a stuck gate
@@ -36,45 +30,6 @@ def begin(config: Configuration, vocab_size: int) -> LanguageModel:
 
 
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
-    """Train an LSTM, some of its gates stuck, on the adding problem; and another one on stories."""
-    task = tasks.Adding(config["adding"]["length"])
-    torch.manual_seed(seed)
-    cell = cell_of(config["adding"], task.input_size)
-    stick(cell, config["stuck"])
-    _, outcome = attempt(config["adding"], task, cell, seed)
-    network, read, history, _ = fit(config, seed, folder, begin=partial(begin, config))
-    return ending(outcome, task) | {
-        "nats": evaluate(network, read.held_out).nats_per_symbol,
-        "training_nats": statistics.fmean(history.losses[-100:]),
-    }
-
-
-METRICS = ENDING | {
-    "nats": NATS._replace(about=f"{NATS.about}, read from an empty state"),
-    "training_nats": Metric(
-        "nats per character", "what one cost in the last 100 updates, whose state was carried on from the first"
-    ),
-}
-
-
-def _contenders(profile: str, hidden_size: int, updates: int) -> dict[str, Configuration]:
-    """Return the contenders of `gates-stuck`: the LSTM of `gated-memory-tasks` and `gated-stories`, half as long."""
-    budget = {name: value for name, value in BUDGETS[profile]["adding"].items() if name != "lengths"}
-    free = {
-        "adding": {"length": 40} | budget | GATED["lstm"],
-        "text": text("stories", 2_000_000),
-        "model": model("LanguageModel", core="lstm", hidden_size=hidden_size),
-        "recipe": recipe(updates=updates, symbols_per_update=2048, seq_len=64, learning_rate=RATES["lstm"]),
-    }
-    stuck = {
-        f"{name}-{state}": {gate: bias}
-        for name, gate in {"forget": "f", "input": "i", "output": "o"}.items()
-        for state, bias in {"open": OPEN, "shut": SHUT}.items()
-    }
-    return {label: free | {"stuck": gates} for label, gates in ({"free": {}} | stuck).items()}
-
-
-def measure_over_budget(config: Configuration, seed: int, folder: Path) -> dict:
     """Train an LSTM of characters, its forget gate stuck or not, and return the metrics of `cells_over_budget`."""
     check_chosen(config)
     return cells_over_budget.scores(fit(config, seed, folder, begin=partial(begin, config)), config)
@@ -88,7 +43,7 @@ FORGET_GATES = {  # the forget bias, and what is stuck
 }
 
 
-def _over_budget(profile: str) -> dict[str, Configuration]:
+def _contenders(profile: str) -> dict[str, Configuration]:
     """Return the contenders of `gates-over-budget`: the LSTM of `cells-over-budget` with four forget gates.
 
     All begin orthogonal, with the learning rate that was chosen there for the number of updates, whatever forget bias
@@ -107,18 +62,11 @@ def _over_budget(profile: str) -> dict[str, Configuration]:
 
 EXPERIMENTS = (
     Experiment(
-        "gates-stuck",
-        "LSTM: each gate stuck open or shut, on the adding problem and on stories",
-        METRICS,
-        {"quick": _contenders("quick", 128, 1000), "full": _contenders("full", 512, 10_000)},
-        measure,
-    ),
-    Experiment(
         "gates-over-budget",
         "Stories: LSTMs with a free forget gate and with one stuck open or shut, after three numbers of updates",
         cells_over_budget.METRICS,
-        Tuned(_over_budget),
-        measure_over_budget,
+        Tuned(_contenders),
+        measure,
         cells_over_budget.axes,
     ),
 )

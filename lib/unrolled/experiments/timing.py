@@ -6,6 +6,7 @@ of them alike.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Hashable, Mapping
@@ -29,11 +30,11 @@ from unrolled.experiments.base import (
     recipe,
     recipe_of,
 )
-from unrolled.experiments.gated_stories import EMBEDDING, compared, core_parameters
 from unrolled.training import Recipe, train
 
 Configurations = Mapping[str, Configuration]
 Key = TypeVar("Key", bound=Hashable)
+EMBEDDING = 32  # d, the length of the inputs of the cells compared
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -149,6 +150,30 @@ def batching_axes(config: Configuration) -> dict:
     return {"batch": config["batches"]}
 
 
+def core_parameters(core: str, hidden_size: int) -> int:
+    """Return how many weights a core of a language model has: blocks · (h (h + d) + h)."""
+    return len(cells.CELLS[core].torch_blocks) * (hidden_size * (hidden_size + EMBEDDING) + hidden_size)
+
+
+def hidden_size_for(core: str, weights: int) -> int:
+    """Return the hidden size at which a core has about so many weights: the root of `core_parameters`, rounded."""
+    half = (EMBEDDING + 1) / 2
+    return round(math.sqrt(half * half + weights / len(cells.CELLS[core].torch_blocks)) - half)
+
+
+def compared(hidden_size: int) -> dict[str, tuple[str, int]]:
+    """Return the core and the hidden size of each cell compared: all of one size, or of equally many weights."""
+
+    def equal(core: str, other: str) -> tuple[str, int]:
+        return core, hidden_size_for(core, core_parameters(other, hidden_size))
+
+    return {
+        **{core: (core, hidden_size) for core in ("rnn", "gru", "lstm")},
+        **{f"{core}-as-rnn": equal(core, "rnn") for core in ("gru", "lstm")},
+        **{f"{core}-as-lstm": equal(core, "lstm") for core in ("rnn", "gru")},
+    }
+
+
 def _loop(hidden_size: int) -> dict[str, Configuration]:
     """Return the contenders of `rnn-loop-time`."""
     shared = {
@@ -163,7 +188,7 @@ def _loop(hidden_size: int) -> dict[str, Configuration]:
 
 
 def _cells(hidden_size: int) -> dict[str, Configuration]:
-    """Return the contenders of `cells-time`: the cells that `gated-stories` compares."""
+    """Return the contenders of `cells-time`: cells of one size, and of equally many weights."""
     shared = {"input_size": EMBEDDING, "batch": 32, "length": 64, "warm_up": 6, "rounds": 54}
     return {
         label: {"core": core, "hidden_size": units} | shared for label, (core, units) in compared(hidden_size).items()

@@ -1,9 +1,9 @@
-"""Draw texts: samples under their headings, and the gates of a network over the characters that it reads."""
+"""Draw texts: samples under their headings, and what a network does over the characters or words that it reads."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -82,6 +82,44 @@ def gates(text: str, values: Mapping[str, np.ndarray]) -> Figure:
     fig.colorbar(image, cax=scale, orientation="horizontal", ticks=[])
     for x, align, end in ((-0.05, "right", "shut, 0"), (1.05, "left", "1, open")):
         scale.text(x, 0.5, end, transform=scale.transAxes, ha=align, va="center_baseline", fontsize=LETTERS)
+    return fig
+
+
+def tracks(words: Sequence[str], values: Mapping[str, Mapping[str, np.ndarray]], *, marked: str) -> Figure:
+    """Draw quantities over the words of a text, one chart below another, with every place of one word marked.
+
+    Args:
+        words: the text.
+        values: for each chart, by the label of its y axis, the lines by name, each of shape (words,).
+        marked: the word whose places are marked.
+
+    Raises:
+        ValueError: there is nothing to draw, the number of a line's values is not that of the words, or the text lacks
+            the marked word.
+
+    Example:
+        >>> words = ["Ada", "slept", ".", "Ada", "woke"]
+        >>> fig = tracks(words, {"probability": {"GRU": [0, 0.1, 0.2, 0.9, 0]}}, marked="Ada")
+        >>> [line.get_xdata()[0] for line in fig.axes[0].lines[1:]], fig.axes[0].get_ylabel()
+        ([1, 4], 'probability')
+        >>> plt.close(fig)
+    """
+    if not values or not all(values.values()):
+        raise ValueError("values has a chart without lines: give at least one line for each")
+    places = [number for number, word in enumerate(words, 1) if word == marked]
+    if not places:
+        raise ValueError(f"marked is {marked!r}, a word that the text does not have")
+    fig, axes = plt.subplots(len(values), 1, sharex=True, squeeze=False, figsize=(7.0, 0.7 + 1.5 * len(values)))
+    for ax, (ylabel, lines) in zip(axes[:, 0], values.items(), strict=True):
+        for name, line in lines.items():
+            if np.shape(line) != (len(words),):
+                raise ValueError(f"{name!r} has shape {np.shape(line)}; ({len(words)},) is expected, one for each word")
+            ax.plot(range(1, len(words) + 1), line, label=name, linewidth=1.4)
+        for place in places:
+            ax.axvline(place, color=GREY, linestyle=":", linewidth=1.0, zorder=1)
+        ax.set_ylabel(ylabel)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    axes[-1, 0].set_xlabel(f"word of the story (dotted: {marked})")
     return fig
 
 
