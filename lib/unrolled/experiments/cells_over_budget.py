@@ -1,4 +1,4 @@
-"""Which cell models stories best, after how much training and with how many weights (chapter 8)?
+"""Which cell models stories best, after how much training and with how many weights (chapter 6)?
 
 Each cell has about as many weights as the others, and settings from a search of its own for each number of updates. No
 character is read twice, so a longer training is one on more text. Smaller and larger cells have the settings that were
