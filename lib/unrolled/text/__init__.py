@@ -1,8 +1,9 @@
 """Texts and how a network reads them: corpora, vocabularies, batches (chapter 1).
 
 The story corpus is drawn from a grammar (`stories`, `grammar`); real corpora are loaded by name and verified by hash
-(`corpora`, `sources`), two of them with an answer to each word: `tagged` and `pronunciations`. `vocabulary` turns symbols into numbers, `numbers` checks them where they enter, and `batches`
-arranges them in parallel streams or padded sentences, and `pairs` with the answers beside them.
+(`corpora`, `sources`). `tagged` holds sentences with a tag for each word, `pronunciations` words with their phonemes.
+`vocabulary` turns symbols into numbers, `numbers` checks them where they enter, `batches` arranges them in parallel
+streams or padded sentences, and `pairs` puts the answers beside them.
 """
 
 from unrolled.text.batches import Batch, Sentences, Streams, Window, backwards, last_states, masked_loss

@@ -145,8 +145,8 @@ class Examples:
         return content.hexdigest()[:16]
 
     def _order_of(self, passed: int) -> list[list[int]]:
-        """Return the rows of each batch of a pass; no two passes of any two seeds share the numbers they draw."""
-        return similar_lengths(self._lengths, self.batch, seed=(self._seed << 32) + passed)
+        """Return the rows of each batch of a pass. (PyTorch uses no more than 32 bits of a seed.)"""
+        return similar_lengths(self._lengths, self.batch, seed=(1_000_003 * self._seed + passed) % 2**32)
 
 
 def _columns(pairs: Sequence[Pair], *names: str) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
