@@ -14,7 +14,15 @@ from places import ROOT
 
 LIBRARY = ROOT / "lib" / "unrolled"
 FLOORS = ["settings", "whole_files", "text", "ngram", "cells", "bptt", "symbolic", "models", "decoding", "measure"]
-FLOORS += ["training", "tasks", "answers", "figures", "experiments", "__main__"]  # from the lowest to the highest
+FLOORS += [
+    "training",
+    "tasks",
+    "rewriting",
+    "answers",
+    "figures",
+    "experiments",
+    "__main__",
+]  # from the lowest to the highest
 PACKAGES = [room for room in FLOORS if (LIBRARY / room).is_dir()]
 HEAVY = {"matplotlib", "ipywidgets", "sympy", "pooch"}
 
