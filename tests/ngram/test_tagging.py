@@ -27,7 +27,7 @@ def drawn(seed, sentences=30):
 
 def test_the_most_frequent_tag_is_counted_and_ties_go_to_the_first_seen():
     tagger = MostFrequentTag(TRAIN)
-    assert tagger.tags(("fish", "the", "round", "they", "unseen")) == ("NOUN", "DET", "ADJ", "PRON", "NOUN")
+    assert tagger.tags(("fish", "the", "round", "they", "unseen")) == ("NOUN", "DET", "ADJ", "PRON", "VERB")
     tie = MostFrequentTag([TaggedSentence(("a", "a", "b"), ("Z", "Y", "Y"))])
     assert tie.tags(("a", "b")) == ("Z", "Y") and tie.commonest == "Y"
     assert MostFrequentTag([TaggedSentence(("a", "b"), ("Z", "Y"))]).commonest == "Z"

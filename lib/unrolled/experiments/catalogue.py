@@ -7,14 +7,17 @@ from collections.abc import Collection
 
 from unrolled.experiments import (
     ablations,
+    bottleneck,
     cells_over_budget,
     copy_adding,
     corpus_size,
     counting_task,
     decoding_ways,
+    depth_width,
     exposure,
     gated_stories,
     gradients,
+    induction,
     input_gradient,
     learning_rates,
     memory,
@@ -22,9 +25,12 @@ from unrolled.experiments import (
     model_kinds,
     ngram_words,
     ngrams,
+    phonemes,
+    pretraining,
     real_texts,
     regularisers,
     stuck_gates,
+    tagging,
     timing,
     truncation,
     window_networks,
@@ -54,6 +60,12 @@ QUESTIONS = (  # in the order of the chapters
     real_texts,
     exposure,
     decoding_ways,
+    depth_width,
+    tagging,
+    pretraining,
+    bottleneck,
+    phonemes,
+    induction,
 )
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}
 

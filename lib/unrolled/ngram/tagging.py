@@ -38,7 +38,8 @@ class MostFrequentTag:
             for word, tag in zip(*sentence, strict=True):
                 counts.setdefault(word, Counter())[tag] += 1
         self.tag_of = {word: tags.most_common(1)[0][0] for word, tags in counts.items()}
-        self.commonest = sum(counts.values(), Counter()).most_common(1)[0][0]
+        tags = Counter(tag for sentence in sentences for tag in sentence.tags)
+        self.commonest = tags.most_common(1)[0][0]
 
     def tags(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return a tag for each word."""
