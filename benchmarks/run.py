@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import torch
 
+import attention
 import cells
 import counting
 import training
@@ -67,7 +68,15 @@ def time_training(pairs: int, seconds: float, quick: bool) -> None:
         table(f"{task.name}, ÷ the example", training.ladder(task), pairs, seconds)
 
 
-SUBJECTS = {"cells": time_cells, "ngrams": time_ngrams, "training": time_training}
+def time_attention(pairs: int, seconds: float, quick: bool) -> None:
+    """Print the tables of attention and of encoder–decoders."""
+    torch.manual_seed(0)
+    print(f"\nAttention, with {torch.get_num_threads()} threads")
+    table("ours ÷ PyTorch's attention", attention.attention(), pairs, seconds)
+    table("encoder–decoder, an update, our cells ÷ torch.nn", attention.writers(), pairs, seconds)
+
+
+SUBJECTS = {"cells": time_cells, "attention": time_attention, "ngrams": time_ngrams, "training": time_training}
 
 
 def main() -> None:

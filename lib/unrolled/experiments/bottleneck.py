@@ -114,7 +114,7 @@ KINDS = {
 UNITS = (32, 64, 128)  # of the state
 RATES = [1e-3, 2e-3, 4e-3, 8e-3]
 SETTINGS: list[Setting] = grid(RATES, [{"initialisation": kind} for kind in ("uniform", "orthogonal")])
-UPDATES = {"quick": 4000, "full": 40_000}
+UPDATES = {"quick": 3000, "full": 40_000}
 LONGEST = {"quick": 16, "full": 40}
 
 
@@ -141,8 +141,10 @@ def _bases(profile: str) -> dict[str, Configuration]:
 
 
 def _searches(profile: str) -> dict[str, Configuration]:
+    """Return the searches, each half as long as the training that it decides."""
     keep = {"settings": SETTINGS, "keep": [[0.25, 3], [0.5, 2]]}
-    return {label: base | keep for label, base in _bases(profile).items()}
+    shorter = {"updates": UPDATES[profile] // 2}
+    return {label: base | keep | {"recipe": base["recipe"] | shorter} for label, base in _bases(profile).items()}
 
 
 EXPERIMENTS = (

@@ -1,8 +1,8 @@
 """When does a transformer learn to look for what came before, and does a recurrent network learn it (chapter 11)?
 
-Random symbols are repeated until a window is full, with a period that changes from window to window. What follows can be
-known from the second period on, by whoever finds where the last symbol stood before and reads on from there: the job of
-an induction head (Olsson et al. 2022).
+Random symbols are repeated until a window is full, with a period that changes from window to window. What follows can
+be known from the second period on, by whoever finds where the last symbol stood before and reads on from there: the job
+of an induction head (Olsson et al. 2022).
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def known(periods: torch.Tensor) -> torch.Tensor:
 
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
     """Train a model in stretches; after each, ask what a symbol costs that can be known, and where its heads look."""
-    recipe_ = config["recipe"]
-    rows, _ = repeated(recipe_["updates"] * recipe_["batch"], seed)
+    rows, _ = repeated(config["recipe"]["updates"] * config["recipe"]["batch"], seed)
     read = Encoded(Vocabulary(SYMBOLS), torch.cat([rows.flatten(), rows[0, :1]]), rows[0])
     begin = None if config["positions"] else partial(_without_positions, config)
+    train_until = partial(fit, config | {"validations": 0}, seed, folder, text=read, begin=begin)
     asked = []
     for updates in config["points"]:
-        trained = fit(config | {"validations": 0}, seed, folder, text=read, begin=begin, until=updates)
+        trained = train_until(until=updates)
         asked.append(kept(folder / f"after-{updates}.json", partial(ask, trained.model)))
     curves = {name: [each[name] for each in asked] for name in asked[0]}
     seconds = training_seconds(config, trained.checkpoint)
