@@ -127,8 +127,8 @@ def test_in_training_weights_are_dropped_and_in_evaluation_none():
     assert torch.equal(attention(x)[0], attention(x)[0])
     plain = copy.deepcopy(attention).train()
     plain.dropout.rate = 0.0
-    mean = torch.stack([attention.train()(x)[0] for _ in range(4000)]).mean(dim=0)
-    assert torch.allclose(mean, plain(x)[0], atol=0.05)  # what is kept is scaled up
+    mean = torch.stack([attention.train()(x)[0] for _ in range(1000)]).mean(dim=0)
+    assert torch.allclose(mean, plain(x)[0], atol=0.08)  # what is kept is scaled up
 
 
 # What is masked does not count

@@ -145,14 +145,14 @@ MODELS = {  # with the 26 letters, each but the first has about 100,000 weights
     "lstm": (model("LanguageModel", core="lstm", hidden_size=140, embedding_size=32), True),
     "gru": (model("LanguageModel", core="gru", hidden_size=164, embedding_size=32), True),
 }
-UPDATES = {"quick": 4000, "full": 20_000}
+UPDATES = {"quick": 3000, "full": 20_000}
 POINTS = (0.0125, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # shares of the training
 
 
 def _contenders(profile: str) -> dict[str, Configuration]:
     updates, contenders = UPDATES[profile], {}
     for label, (config, positions) in MODELS.items():
-        for rate in (1e-3, 3e-3, 1e-2):
+        for rate in (1e-3, 4e-3):
             steps = {"updates": updates, "batch": 32, "seq_len": WINDOW, "carry": False, "schedule": "constant"}
             contenders[f"{label} {rate:g}"] = {
                 "model": config,

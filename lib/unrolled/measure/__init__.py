@@ -3,10 +3,10 @@
 `evaluation` scores a text, `recall` tests what was remembered, and `breakdown` finds where the loss comes from.
 `transcription` counts the errors of what was written, and `comparison` asks whether a difference would come out the
 same again. `gradients` and `jacobians` follow the derivative back through time; `neurons` and `influence` look at
-single units and symbols.
+single units and symbols, and `probes` ask what a linear classifier reads off the states.
 """
 
-from unrolled.measure import breakdown, comparison, gradients, neurons
+from unrolled.measure import breakdown, comparison, gradients, neurons, probes
 from unrolled.measure.evaluation import Score, evaluate, token_nats
 from unrolled.measure.influence import symbol_influence
 from unrolled.measure.recall import first_choice_by_lag, recall_by_lag
@@ -23,6 +23,7 @@ __all__ = [
     "first_choice_by_lag",
     "gradients",
     "neurons",
+    "probes",
     "recall_by_lag",
     "symbol_influence",
     "token_nats",
