@@ -76,6 +76,7 @@ def test_all_weights_get_a_gradient(model, pairs):
     model.loss(pad_pairs(pairs, start=0)).backward()
     idle = [name for name, weight in model.named_parameters() if weight.requires_grad and not weight.grad.any()]
     assert not idle
+    assert model.bridge.weight.grad.any(dim=1).all()  # every part of the state of every layer
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])

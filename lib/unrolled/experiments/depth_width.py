@@ -97,13 +97,13 @@ METRICS = {
 }
 
 SHAPES = {  # kind, layers, and units of a layer; with the 59 characters of the stories each has about 80,000 weights
-    "1 layer": ("LanguageModel", 1, 118),
-    "2 layers": ("LanguageModel", 2, 73),
-    "2 layers, residual": ("ResidualLM", 2, 73),
-    "4 layers": ("LanguageModel", 4, 49),
-    "4 layers, residual": ("ResidualLM", 4, 49),
+    "1-layer": ("LanguageModel", 1, 118),
+    "2-layers": ("LanguageModel", 2, 73),
+    "2-layers-residual": ("ResidualLM", 2, 73),
+    "4-layers": ("LanguageModel", 4, 49),
+    "4-layers-residual": ("ResidualLM", 4, 49),
 }
-LARGER = {"1 layer": 475, "2 layers": 280, "2 layers, residual": 280, "4 layers": 185, "4 layers, residual": 185}
+LARGER = {"1-layer": 475, "2-layers": 280, "2-layers-residual": 280, "4-layers": 185, "4-layers-residual": 185}
 RATES = {name: [4e-3, 8e-3, 1.6e-2, 3.2e-2] for name in SHAPES}
 VARIANTS: list[Setting] = [
     {"initialisation": "uniform", "forget_bias": 1.0},
