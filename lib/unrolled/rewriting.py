@@ -36,9 +36,9 @@ class Reversal:
 
     Example:
         >>> task = Reversal(longest=4)
-        >>> (source, target), = task.pairs(1, torch.Generator().manual_seed(0))
+        >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0), length=4)
         >>> task.read(source), task.written(target)
-        ('xmo', 'omx')
+        ('pbqz', 'zqbp')
     """
 
     longest: int
@@ -109,9 +109,9 @@ class Dates:
 
     Example:
         >>> task = Dates()
-        >>> (source, target), = task.pairs(1, torch.Generator().manual_seed(0))
+        >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0))
         >>> task.read(source), task.written(target)
-        ('14 February 2076', '2076-02-14')
+        ('Wednesday the 13th of February, 2075', '2075-02-13')
     """
 
     first: int = 1900

@@ -107,7 +107,7 @@ def control_labels(words: Sequence[Hashable], labels: Sequence[int], seed: int =
 
     Example:
         >>> control_labels(["a", "b", "a", "c"], [0, 1, 2, 3])
-        [3, 3, 3, 0]
+        [3, 3, 3, 1]
     """
     if not len(words) or len(words) != len(labels):
         raise ValueError(f"there are {len(words)} words and {len(labels)} labels; each word has one label")

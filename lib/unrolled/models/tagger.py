@@ -16,7 +16,14 @@ from unrolled.text import Batch, masked_loss, symbol_numbers
 
 
 class TaggingNetwork(Network):
-    """The base of the taggers: each maps ``(tokens, lengths)`` to the logits of the tags."""
+    """The base of the taggers: each maps ``(tokens, lengths)`` to the logits of the tags.
+
+    Example:
+        >>> from unrolled.text import pad_tagged
+        >>> tagger, batch = Tagger(7, 3, hidden_size=4), pad_tagged([(torch.tensor([5, 6]), torch.tensor([2, 1]))])
+        >>> tagger.loss(batch).shape, [row.shape for row in tagger.tags(batch)]
+        (torch.Size([]), [torch.Size([2])])
+    """
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean of −ln p(tag) over the words of a batch, nats per word.
