@@ -14,7 +14,7 @@ import torch
 from unrolled.experiments.answering import ANSWER_NATS, Answering, fit_examples, language_model_of, mean_loss
 from unrolled.experiments.base import PARAMETERS, Configuration, Experiment, Metric, model, model_of, parameters, recipe
 from unrolled.experiments.reading import Encoded, text
-from unrolled.experiments.tagging import answers, numbered
+from unrolled.experiments.tagging import answers, given_tags, numbered
 from unrolled.models import NeuralModel, PretrainedTagger, TaggingNetwork
 from unrolled.text import Examples, TaggedCorpus, pad_tagged
 
@@ -38,16 +38,10 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
         (read.words, read.tags),
     )
     trained = fit_examples(config, seed, folder, answering).model
-    test = read.pairs(read.corpus.test)
-    given = [
-        tuple(read.tags.decode(row))
-        for start in range(0, len(test), 64)
-        for row in trained.tags(pad_tagged(test[start : start + 64]))
-    ]
-    found = answers(given, read.corpus, config)
+    found = answers(given_tags(trained, read), read.corpus, config)
     found = {name: found[name] for name in ("accuracy", "ambiguous")}
     shares = {"shares": trained.mixture.shares.tolist()} if isinstance(trained, PretrainedTagger) else {}
-    nats = mean_loss(trained, Examples(test, 64, pad_tagged).once())
+    nats = mean_loss(trained, Examples(read.pairs(read.corpus.test), 64, pad_tagged).once())
     return found | shares | {"nats": nats, "parameters": parameters(trained)}
 
 

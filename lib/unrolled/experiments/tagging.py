@@ -36,6 +36,7 @@ from unrolled.experiments.base import (
 )
 from unrolled.experiments.reading import text
 from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, check_chosen
+from unrolled.models import TaggingNetwork
 from unrolled.ngram import HiddenMarkovTagger, MostFrequentTag
 from unrolled.text import (
     Examples,
@@ -105,19 +106,24 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
         return answers([tagger.tags(each.words) for each in read.corpus.test], read.corpus, config)
     trained = fit_examples(config, seed, folder, answering(config))
     test = read.pairs(read.corpus.test)
-    given = [
-        tuple(read.tags.decode(row))
-        for start in range(0, len(test), 64)
-        for row in trained.model.tags(pad_tagged(test[start : start + 64]))
-    ]
     return {
         "parameters": parameters(trained.model),
         "seconds": training_seconds(config, trained.checkpoint),
         "nats": mean_loss(trained.model, Examples(test, 64, pad_tagged).once()),
         "updates": trained.history.validated,
         "curve": trained.history.validation,
-        **answers(given, read.corpus, config),
+        **answers(given_tags(trained.model, read), read.corpus, config),
     }
+
+
+def given_tags(network: TaggingNetwork, read: Numbered) -> list[list[str]]:
+    """Return the tags that a network gives to each sentence of the test."""
+    test = read.pairs(read.corpus.test)
+    return [
+        read.tags.decode(row)
+        for start in range(0, len(test), 64)
+        for row in network.tags(pad_tagged(test[start : start + 64]))
+    ]
 
 
 def answers(given: Sequence[Sequence[str]], corpus: TaggedCorpus, config: Configuration) -> dict:

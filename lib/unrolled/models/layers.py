@@ -218,12 +218,18 @@ class DropoutStack(nn.Module):
         """
         after = []
         for layer, layer_state in zip(self.layers, check_layers(state, len(self.layers)), strict=True):
-            inputs, layer_state = layer(self.dropout(inputs) if after else inputs, layer_state)
+            states, layer_state = layer(self.dropout(inputs) if after else inputs, layer_state)
+            inputs = self.passed_on(inputs, states) if after else states
             after.append(layer_state)
         return inputs, tuple(after)
 
+    @staticmethod
+    def passed_on(read: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+        """Return what a layer but the first passes on to the next, given what it read: what it says."""
+        return said
 
-class ResidualStack(nn.Module):
+
+class ResidualStack(DropoutStack):
     """Several layers on top of each other; each but the first adds what it reads to what it says.
 
         x_t^(1) = layer_1(x_t, …)
@@ -243,26 +249,10 @@ class ResidualStack(nn.Module):
         (torch.Size([2, 5, 4]), 2)
     """
 
-    def __init__(self, layers: Iterable[nn.Module], dropout: Dropout):
-        super().__init__()
-        self.layers, self.dropout = nn.ModuleList(layers), dropout
-
-    def forward(self, inputs: torch.Tensor, state: tuple[State, ...]) -> tuple[torch.Tensor, tuple[State, ...]]:
-        """Return x of the top layer at every step, (batch, time, hidden_size), and all last states.
-
-        Args:
-            inputs: (batch, time, input_size).
-            state: each layer's state before the first step.
-
-        Raises:
-            ValueError: the state is not a tuple with one state for each layer, or what the layers raise.
-        """
-        after = []
-        for layer, layer_state in zip(self.layers, check_layers(state, len(self.layers)), strict=True):
-            states, layer_state = layer(self.dropout(inputs) if after else inputs, layer_state)
-            inputs = inputs + states if after else states
-            after.append(layer_state)
-        return inputs, tuple(after)
+    @staticmethod
+    def passed_on(read: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+        """Return what a layer passes on to the next: what it read plus what it says."""
+        return read + said
 
 
 def check_layers(state: State, num_layers: int) -> tuple[State, ...]:
