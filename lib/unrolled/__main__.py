@@ -1,5 +1,4 @@
-"""The command line: ``python -m unrolled list | run NAME | show NAME | records | sample NAME | corpora [NAME ...] |
-score FILE.py``."""
+"""The command line: ``python -m unrolled list | run | show | records | sample | answer | corpora | score``."""
 
 # ruff: noqa: E402 (Ctrl-C has to be provided for before PyTorch is imported, which takes seconds)
 
@@ -25,12 +24,14 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
+import torch
 
 from unrolled import decoding, experiments, settings
 from unrolled.measure import evaluate, submission
-from unrolled.models import load_model
+from unrolled.models import EncoderDecoder, load_model
 from unrolled.ngram import Counts, ModifiedKneserNey
-from unrolled.text import Vocabulary, WordVocabulary, corpora, load_corpus, split_words
+from unrolled.tasks.rewriting import START, STOP
+from unrolled.text import Batch, Vocabulary, WordVocabulary, corpora, load_corpus, split_words
 from unrolled.training import distributed
 
 _MAIN = """\
@@ -40,6 +41,7 @@ examples:
   python -m unrolled run rnn-windows                  measure it again, on this machine
   python -m unrolled records                          measure what the book's records lack
   python -m unrolled sample rnn-windows --prompt "The "      let its model write
+  python -m unrolled answer phonemes recurrence      let its model pronounce a word
   python -m unrolled corpora tiny-shakespeare         fetch a real corpus and verify it
   python -m unrolled score model.py                   what a model of your own pays, by the book's protocol
 
@@ -70,6 +72,12 @@ examples:
   python -m unrolled sample rnn-tiny-shakespeare --prompt "ROMEO:" --temperature 0.8
   python -m unrolled sample rnn-tiny-shakespeare --top-k 1     greedy: always the most probable symbol
   python -m unrolled sample rnn-tiny-shakespeare --top-p 0.9 --seed 1 --length 1000"""
+
+_ANSWER = """\
+examples:
+  python -m unrolled run phonemes --contender attention --seeds 1        trains the model, once
+  python -m unrolled answer phonemes recurrence
+  python -m unrolled answer tagging "show me the round trip flights" --model "atis/both 2400" --folder runs"""
 
 _SCORE = """\
 FILE.py has to define
@@ -178,7 +186,8 @@ def _records(arguments: argparse.Namespace) -> None:
         raise RuntimeError(f"{failed} could not be measured; the lines above say which, and run NAME says why")
 
 
-def _sample(arguments: argparse.Namespace) -> None:
+def _load(arguments: argparse.Namespace) -> tuple:
+    """Return the model that was asked for, or the experiment's first, with its vocabularies."""
     _set_profile(arguments)
     models = experiments.models(arguments.name, arguments.folder)
     name = arguments.model or next(iter(models))
@@ -188,7 +197,13 @@ def _sample(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{arguments.name!r} has no model {name!r}; {hint}")
     if not arguments.model and len(models) > 1:
         print(f"unrolled: {name} writes; --model can be one of {', '.join(models)}", file=sys.stderr)
-    model, vocabulary = load_model(models[name])
+    return load_model(models[name])
+
+
+def _sample(arguments: argparse.Namespace) -> None:
+    model, vocabulary, *others = _load(arguments)
+    if others:
+        raise ValueError(f"a {type(model).__name__} continues no text; let it answer: unrolled answer {arguments.name}")
     words = isinstance(vocabulary, WordVocabulary)
     written = decoding.sample(
         model,
@@ -201,6 +216,24 @@ def _sample(arguments: argparse.Namespace) -> None:
         seed=arguments.seed,
     )
     print(" ".join(written) if words else written)
+
+
+def _answer(arguments: argparse.Namespace) -> None:
+    model, vocabulary, *others = _load(arguments)
+    if not others:
+        raise ValueError(f"a {type(model).__name__} answers nothing; let it write: unrolled sample {arguments.name}")
+    (answers,) = others
+    words = isinstance(vocabulary, WordVocabulary)
+    given = arguments.text.split() if words else arguments.text
+    read = vocabulary.encode(given)
+    if isinstance(model, EncoderDecoder):
+        symbols = {"start": START, "stop": STOP, "length": arguments.length, "width": arguments.width}
+        (found,) = decoding.translate(model, read[None], torch.tensor([len(read)]), **symbols)
+        said = answers.decode([number for number in found.tokens.tolist() if number not in (START, STOP)])
+        print(("" if all(len(symbol) == 1 for symbol in said) else " ").join(said))
+    else:
+        (tags,) = model.tags(Batch(read[None], read[None], read[None] >= 0, torch.tensor([len(read)])))
+        print(*(f"{word}/{tag}" for word, tag in zip(given, answers.decode(tags), strict=True)))
 
 
 def _set_profile(arguments: argparse.Namespace) -> None:
@@ -323,6 +356,20 @@ def parser() -> argparse.ArgumentParser:
     sample.add_argument("--model", help="which of the experiment's models (default: the first by name)")
     _add_place(sample)
     sample.set_defaults(do=_sample)
+
+    answer = commands.add_parser(
+        "answer",
+        help="let a model that one trained tag a sentence, or rewrite a source",
+        description="Answer a text with a tagger or an encoder-decoder that a run of an experiment has trained.",
+        epilog=_ANSWER,
+    )
+    answer.add_argument("name", metavar="NAME", help="an experiment that trains such models, and has run")
+    answer.add_argument("text", metavar="TEXT", help="words with spaces between, or a source in letters")
+    answer.add_argument("--length", type=int, default=50, help="symbols of a target at most (default: %(default)s)")
+    answer.add_argument("--width", type=int, default=4, help="hypotheses that a beam keeps (default: %(default)s)")
+    answer.add_argument("--model", help="which of the experiment's models (default: the first by name)")
+    _add_place(answer)
+    answer.set_defaults(do=_answer)
 
     real = commands.add_parser(
         "corpora",
