@@ -434,3 +434,14 @@ def test_a_chapter_without_a_title_is_an_error(tmp_path):
     path.write_text('{"cells": [{"cell_type": "markdown", "source": "## no title"}]}')
     with pytest.raises(ValueError, match=r"02-test\.ipynb has no title"):
         gallery.title(path)
+
+
+# The library's references
+
+
+def test_every_equation_that_a_docstring_names_is_in_a_chapter():
+    chapters = "".join(path.read_text(encoding="utf8") for path in sorted(ROOT.glob("chapters/*.ipynb")))
+    there = set(re.findall(r"\$\$ ?\((eq-[\w-]+)\)", chapters))
+    for path in sorted(ROOT.glob("lib/unrolled/**/*.py")):
+        named = set(re.findall(r":eq:`(eq-[\w-]+)`", path.read_text(encoding="utf8")))
+        assert not named - there, f"{path.relative_to(ROOT)} names {', '.join(sorted(named - there))}: in no chapter"

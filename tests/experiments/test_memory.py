@@ -46,19 +46,23 @@ def test_a_window_holds_a_story():
     assert stories.grammar().expected_words() < memory.SEQ_LEN
 
 
-def test_the_longest_training_tries_the_neighbours_of_what_was_chosen(monkeypatch):
-    asked = []
+def test_the_longest_training_tries_the_finalists_of_the_one_before(monkeypatch):
+    best = {"learning_rate": memory.RATES["gru"][1], "initialisation": "orthogonal"}
+    second = {"learning_rate": memory.RATES["gru"][2], "initialisation": "uniform"}
 
-    def choice(name, label, config):
-        asked.append((name, label))
-        return (
-            {"learning_rate": memory.RATES["gru"][1], "initialisation": "orthogonal"} if label == "gru 2000" else None
-        )
+    def found(name, label, config):
+        if (name, label) != ("memory-tuning", "gru 2000"):
+            return None
+        places = [config["settings"].index(setting) for setting in (best, second)]
+        return {
+            "trial_updates": [2000 if place in places else 500 for place in range(len(config["settings"]))],
+            "trial_nats": [float(place != places[0]) for place in range(len(config["settings"]))],
+            "chosen": places[0],
+        }
 
-    monkeypatch.setattr(tuning, "choice", choice)
+    monkeypatch.setattr(tuning, "found", found)
     search = memory.COMPARISON.searches("quick")["gru 8000"]
-    assert [setting["learning_rate"] for setting in search["settings"]] == memory.RATES["gru"][:3]
-    assert search["keep"] == [] and ("memory-tuning", "gru 2000") in asked
+    assert search["settings"] == tuning.finalists([best, second]) and search["keep"] == [[0.5, 2]]
     contenders = memory._contenders("quick")
     assert contenders["gru 2000"]["recipe"]["learning_rate"] == memory.RATES["gru"][1]
     assert contenders["gru 2000"]["model"]["options"]["cell_options"]["initialisation"] == "orthogonal"

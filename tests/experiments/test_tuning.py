@@ -34,10 +34,13 @@ def test_a_grid_has_every_rate_with_every_variant():
     ]
 
 
-@pytest.mark.parametrize("rate, around", [(1e-3, RATES[:2]), (1e-2, RATES), (1e-1, RATES[1:])])
-def test_neighbours_are_the_rates_beside(rate, around):
-    setting = {"learning_rate": rate, "initialisation": "orthogonal"}
-    assert tuning.neighbours(setting, RATES) == [setting | {"learning_rate": each} for each in around]
+def test_finalists_are_two_variants_each_with_the_best_rate_a_half_and_a_quarter():
+    relu, tanh, last = ({"nonlinearity": name} for name in ("relu", "tanh", "sigmoid"))
+    ranking = [{"learning_rate": 0.8} | relu, {"learning_rate": 0.1} | relu, {"learning_rate": 0.1} | tanh]
+    ranking.append({"learning_rate": 0.8} | last)
+    assert tuning.finalists(ranking) == [
+        {"learning_rate": rate} | variant for variant in (relu, tanh) for rate in (0.2, 0.4, 0.8)
+    ]
 
 
 def test_a_setting_goes_where_the_configuration_has_its_name(config):
@@ -185,10 +188,21 @@ BOOK = [memory.COMPARISON, cells_over_budget.COMPARISON]
 @pytest.mark.parametrize("comparison", BOOK, ids=lambda comparison: comparison.search)
 def test_no_choice_of_the_book_lies_on_the_edge_of_what_was_tried(comparison):
     """Where the best of all learning rates is the first or the last, a better one may lie beyond: try more."""
+    *_, longest = comparison.budgets["quick"]
     for label, config in comparison.searches("quick").items():
         if chosen := tuning.choice(comparison.search, label, config):
-            lowest, *_, highest = comparison.learning_rates[label.rpartition(" ")[0]]
-            assert lowest < chosen["learning_rate"] < highest, label
+            rates = sorted({setting["learning_rate"] for setting in config["settings"]})
+            highest = math.inf if label.endswith(f" {longest}") else rates[-1]  # the search before tried higher ones
+            assert rates[0] < chosen["learning_rate"] < highest, label
+            assert chosen == tuning.ranking(comparison.search, label, config)[0]
+
+
+@pytest.mark.parametrize("comparison", BOOK, ids=lambda comparison: comparison.search)
+def test_no_longer_training_of_the_book_asks_for_a_higher_rate(comparison):
+    for name in comparison.learning_rates:
+        chosen = [comparison.chosen(name, updates, "quick") for updates in comparison.budgets["quick"]]
+        rates = [setting["learning_rate"] for setting in chosen if setting]
+        assert rates == sorted(rates, reverse=True), name
 
 
 def test_what_waits_for_nothing_that_comes_has_failed(comparison, monkeypatch):

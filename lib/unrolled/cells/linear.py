@@ -13,7 +13,7 @@ from unrolled.cells.parallel_scan import scan
 
 
 class LinearCell(Cell):
-    """A cell whose step multiplies each number of the state by a factor and adds another (:eq:`eq-linear-recurrence`).
+    """A cell whose step multiplies each number of the state by a factor and adds another.
 
         h_t = a_t ⊙ h_{t−1} + b_t
 
@@ -131,9 +131,9 @@ class MinGRUCell(LinearCell):
 class MinLSTMCell(LinearCell):
     """Carry one state forward through a forget and an input gate that read the input alone (Feng et al. 2024).
 
-        f = σ(W_f x + b_f),   i = σ(W_i x + b_i)                   (:eq:`eq-minlstm`)
-        h̃ = W_h x + b_h                                           (:eq:`eq-minlstm`)
-        h_t = f / (f + i) ⊙ h + i / (f + i) ⊙ h̃                    (:eq:`eq-minlstm`)
+        f = σ(W_f x + b_f),   i = σ(W_i x + b_i)
+        h̃ = W_h x + b_h
+        h_t = f / (f + i) ⊙ h + i / (f + i) ⊙ h̃
 
     where h is h_{t−1} and x is x_t. Divided by their sum the gates add up to 1, so that the state stays between the
     candidates.
@@ -191,8 +191,8 @@ class MinLSTMCell(LinearCell):
 class DiagonalCell(LinearCell):
     """Carry a state-space model with a diagonal real matrix one step forward (Gu et al. 2022).
 
-        ds/dt = λ (u − s)                         in continuous time, with u = W_xh x + b_h   (:eq:`eq-state-space`)
-        h_t = e^{−λ} ⊙ h_{t−1} + (1 − e^{−λ}) ⊙ u_t       its solution over a step of length 1 (:eq:`eq-discretised`)
+        ds/dt = λ (u − s)                         in continuous time, with u = W_xh x + b_h
+        h_t = e^{−λ} ⊙ h_{t−1} + (1 − e^{−λ}) ⊙ u_t       its solution over a step of length 1
 
     The factor is the same at every step, so the states are also a convolution: h_t = Σ_k (1 − e^{−λ}) e^{−λk} u_{t−k}.
 

@@ -12,7 +12,7 @@ from unrolled.cells.base import Cell
 
 
 class LinearAttentionCell(Cell):
-    """Carry one step forward a matrix that maps keys to values (Katharopoulos et al. 2020; :eq:`eq-linear-attention`).
+    """Carry one step forward a matrix that maps keys to values (Katharopoulos et al. 2020).
 
         q, k, v = W_q x + b_q, W_k x + b_k, W_v x + b_v
         S_t = f S_{t−1} + v φ(k)ᵀ

@@ -12,9 +12,9 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 
 def scan(a: torch.Tensor, b: torch.Tensor, initial: torch.Tensor | None = None) -> torch.Tensor:
-    """Return all states of a linear recurrence, by a tree of products and sums (:eq:`eq-scan-combine`).
+    """Return all states of a linear recurrence, by a tree of products and sums.
 
-        h_t = a_t ⊙ h_{t−1} + b_t                       (:eq:`eq-linear-recurrence`)
+        h_t = a_t ⊙ h_{t−1} + b_t
 
     The backward pass is a recurrence of the same kind that runs from the last step to the first, and so a scan too:
 

@@ -7,17 +7,19 @@ more and more pairs. Every network has its learning rate from a search of its ow
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from unrolled import settings
 from unrolled.experiments.base import Configuration, Experiment, Metric, cell
 from unrolled.experiments.copy_adding import TRIALS, search_on, train
 from unrolled.experiments.memory_tasks import ENDING, ending
 from unrolled.experiments.tuning import Tuned, check_chosen, decided, grid
-from unrolled.tasks import AssociativeRecall, ShellGame
+from unrolled.tasks import AssociativeRecall, ShellGame, Task
 
 RATES = [1e-3, 3e-3, 1e-2, 3e-2]
 ORTHOGONAL = {"initialisation": "orthogonal"}
@@ -32,21 +34,24 @@ CELLS = {
 }
 
 
+@torch.no_grad()
+def said(model: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+    """Return what a network answers at every step, (batch, time), on the CPU."""
+    return model(inputs.to(settings.device())).argmax(dim=-1).cpu()
+
+
 def game_of(config: Configuration) -> ShellGame:
     """Return the shell game of a configuration, as long as in training."""
     return ShellGame(config["length"], config["cups"])
 
 
-@torch.no_grad()
 def measure_tracking(config: Configuration, seed: int, folder: Path) -> dict:
     """Train a network on games of one length, then ask it where the ball is in longer ones."""
     check_chosen(config)
-    with torch.enable_grad():
-        model, outcome = train(config, game_of(config), seed, config["updates"])
-    inputs, targets = ShellGame(config["played"], config["cups"]).batch(
-        config["games"], torch.Generator().manual_seed(seed)
-    )
-    right = model(inputs.to(settings.device())).argmax(dim=-1).cpu() == targets  # (games, steps)
+    model, outcome = train(config, game_of(config), seed, config["updates"])
+    longer = ShellGame(config["played"], config["cups"])
+    inputs, targets = longer.batch(config["games"], torch.Generator().manual_seed(seed))
+    right = said(model, inputs) == targets  # (games, steps)
     return ending(outcome, game_of(config)) | {"right": right.double().mean(dim=0).tolist()}
 
 
@@ -77,18 +82,16 @@ def recall_of(config: Configuration) -> AssociativeRecall:
     return AssociativeRecall(config["pairs"], config["keys"], config["values"])
 
 
-@torch.no_grad()
 def measure_recall(config: Configuration, seed: int, folder: Path) -> dict:
     """Train a network to recall some number of pairs, and count its right answers."""
     check_chosen(config)
     task = recall_of(config)
-    with torch.enable_grad():
-        model, outcome = train(config, task, seed, config["updates"])
+    model, outcome = train(config, task, seed, config["updates"])
     inputs, targets = task.batch(config["asked"], torch.Generator().manual_seed(seed))
-    said = model(inputs.to(settings.device())).argmax(dim=-1).cpu()
+    right = said(model, inputs)[targets >= 0] == targets[targets >= 0]
     state = model.cell.state_sizes
     return ending(outcome, task) | {
-        "right": (said == targets)[targets >= 0].double().mean().item(),
+        "right": right.double().mean().item(),
         "state": sum(state.values()) - (state["h"] if len(state) == 3 else 0),  # of linear attention h is only shown
     }
 
@@ -120,7 +123,15 @@ def _recalls(profile: str) -> dict[str, Configuration]:
     }
 
 
-def _experiments(name, title, bases, task_of, metrics, measure, axes=None) -> tuple[Experiment, Experiment]:
+def _experiments(
+    name: str,
+    title: str,
+    bases: Callable[[str], dict[str, Configuration]],
+    task_of: Callable[[Configuration], Task],
+    metrics: dict[str, Metric],
+    measure: Callable[[Configuration, int, Path], dict],
+    *axes: Callable[[Configuration], dict],
+) -> tuple[Experiment, Experiment]:
     """Return the search for the learning rates of some networks, and the comparison with what it chose."""
     searched = f"{name}-tuning"
 
@@ -133,7 +144,7 @@ def _experiments(name, title, bases, task_of, metrics, measure, axes=None) -> tu
     search = partial(search_on, task_of)
     return (
         Experiment(searched, f"{title}: the learning rate for each network", TRIALS, Tuned(searches), search, seeds=1),
-        Experiment(name, title, metrics, Tuned(contenders), measure, *([axes] if axes else [])),
+        Experiment(name, title, metrics, Tuned(contenders), measure, *axes),
     )
 
 

@@ -41,10 +41,19 @@ def grid(learning_rates: Sequence[float], variants: Sequence[Setting]) -> list[S
     return [{"learning_rate": rate} | variant for variant, rate in itertools.product(variants, learning_rates)]
 
 
-def neighbours(setting: Setting, learning_rates: Sequence[float]) -> list[Setting]:
-    """Return a setting with its learning rate, the next lower one and the next higher one, those that there are."""
-    place = list(learning_rates).index(setting["learning_rate"])
-    return [setting | {"learning_rate": rate} for rate in learning_rates[max(0, place - 1) : place + 2]]
+def finalists(ranking: Sequence[Setting]) -> list[Setting]:
+    """Return what to try when training goes on for much longer, from the settings of a shorter search, the best first.
+
+    These are the best setting and the best of those that differ from it in more than the learning rate, each with the
+    best learning rate, a half of it and a quarter: a longer training asks for a lower rate.
+    """
+    variants: list[Setting] = []
+    for setting in ranking:
+        variant = {name: value for name, value in setting.items() if name != "learning_rate"}
+        if variant not in variants:
+            variants.append(variant)
+    best = ranking[0]["learning_rate"]
+    return grid([best / 4, best / 2, best], variants[:2])
 
 
 def with_setting(config: Configuration, setting: Setting) -> Configuration:
@@ -112,8 +121,8 @@ def _language_model(config: Configuration, seed: int, folder: Path) -> Trial:
     return trial
 
 
-def choice(name: str, label: str, config: Configuration) -> Setting | None:
-    """Return the setting that a search chose, or None where the record has none of this configuration.
+def found(name: str, label: str, config: Configuration) -> dict | None:
+    """Return what a search found, or None where the record has none of this configuration.
 
     Args:
         name: the experiment that searched.
@@ -128,7 +137,25 @@ def choice(name: str, label: str, config: Configuration) -> Setting | None:
     record = records.load_record(name)
     if record.configs.get(label) != config or (label, 0) not in record.parts:
         return None
-    return config["settings"][record.parts[label, 0].metrics["chosen"]]
+    return record.parts[label, 0].metrics
+
+
+def choice(name: str, label: str, config: Configuration) -> Setting | None:
+    """Return the setting that a search chose, or None where the record has none; the arguments are those of `found`."""
+    metrics = found(name, label, config)
+    return metrics and config["settings"][metrics["chosen"]]
+
+
+def ranking(name: str, label: str, config: Configuration) -> list[Setting] | None:
+    """Return the settings of a search, those first that were trained longest and then those that cost least.
+
+    None where the record has none; the arguments are those of `found`.
+    """
+    metrics = found(name, label, config)
+    if metrics is None:
+        return None
+    trials = zip(metrics["trial_updates"], metrics["trial_nats"], config["settings"], strict=True)
+    return [setting for _, _, setting in sorted(trials, key=lambda trial: (-trial[0], trial[1]))]
 
 
 def decided(
@@ -156,8 +183,7 @@ def decided(
 class Comparison:
     """Contenders that are compared after several numbers of updates, with settings chosen for each of them apart.
 
-    Below the largest number of updates all settings are tried. At the largest one, what was chosen at the number before
-    it is tried with its own learning rate and the neighbouring ones, all to the end.
+    All settings are tried below the largest number of updates, there only the `finalists` of the search before.
 
     Attributes:
         search: the name of the experiment that chooses the settings.
@@ -166,6 +192,7 @@ class Comparison:
         budgets: the numbers of updates of each profile, the smallest first.
         base: maps a contender, a number of updates and a profile to the configuration before anything is chosen.
         keep: pairs (share of the updates, how many trials go on from there).
+        keep_longest: the same at the largest number of updates.
     """
 
     search: str
@@ -174,19 +201,21 @@ class Comparison:
     budgets: Mapping[str, Sequence[int]]
     base: Callable[[str, int, str], Configuration]
     keep: Sequence[Sequence[float]] = ((0.25, 8), (0.5, 4))
+    keep_longest: Sequence[Sequence[float]] = ((0.5, 2),)
 
     def searches(self, profile: str) -> dict[str, Configuration]:
         """Return a search for each contender and number of updates, under the label of both, such as ``"gru 500"``."""
         *shorter, longest = self.budgets[profile]
-        keep, searches = [list(pair) for pair in self.keep], {}
+        keep, keep_longest = ([list(pair) for pair in pairs] for pairs in (self.keep, self.keep_longest))
+        searches = {}
         for name, rates in self.learning_rates.items():
             settings = grid(rates, self.variants(name, profile))
             for updates in shorter:
                 searches[f"{name} {updates}"] = self.base(name, updates, profile) | {"settings": settings, "keep": keep}
             before = f"{name} {shorter[-1]}"
-            if chosen := choice(self.search, before, searches[before]):
-                settings = neighbours(chosen, rates)
-                searches[f"{name} {longest}"] = self.base(name, longest, profile) | {"settings": settings, "keep": []}
+            if best := ranking(self.search, before, searches[before]):
+                search = {"settings": finalists(best), "keep": keep_longest}
+                searches[f"{name} {longest}"] = self.base(name, longest, profile) | search
             else:
                 searches[f"{name} {longest}"] = waiting(self.search, before)
         return searches

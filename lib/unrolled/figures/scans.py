@@ -12,8 +12,8 @@ ACROSS, UP = 0.86, 0.8  # between two steps, and between two levels, in inches
 def scan_tree(levels: int = 3) -> Figure:
     """Draw how the states of 2^levels steps are found in about twice as many rounds as there are levels.
 
-    From the bottom: the single steps; then pairs, pairs of pairs and so on, each made of two neighbours
-    (:eq:`eq-scan-combine`); then, level by level again, the other states, each made of an earlier state and a piece
+    From the bottom: the single steps; then pairs, pairs of pairs and so on, each made of two neighbours;
+    then, level by level again, the other states, each made of an earlier state and a piece
     from below. What begins at step 1 is a state.
 
     Args:
