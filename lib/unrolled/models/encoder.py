@@ -17,7 +17,7 @@ DIRECTIONS = ("forward", "backward", "both")
 
 
 class Encoder(nn.Module):
-    """Several recurrent layers, each of which reads all that the one below it says about the sequence.
+    """Several recurrent layers, each of which reads all that the one below it says (:eq:`eq-bidirectional`).
 
         h→_t = cell→(x_t, h→_{t−1})             from the left
         h←_t = cell←(x_t, h←_{t+1})             from the right

@@ -90,7 +90,7 @@ class Layer(nn.Module):
 
 
 class Stack(nn.Module):
-    """Several cells on top of each other: the first reads the inputs, each other one the hidden states below it.
+    """Several cells on top of each other, each of which reads the states of the one below (:eq:`eq-stack`).
 
         h_t^(1) = cell_1(x_t, h_{t−1}^(1))
         h_t^(l) = cell_l(h_t^(l−1), h_{t−1}^(l))
@@ -230,7 +230,7 @@ class DropoutStack(nn.Module):
 
 
 class ResidualStack(DropoutStack):
-    """Several layers on top of each other; each but the first adds what it reads to what it says.
+    """Several layers on top of each other; each but the first adds what it reads to what it says (:eq:`eq-residual`).
 
         x_t^(1) = layer_1(x_t, …)
         x_t^(l) = x_t^(l−1) + layer_l(dropout(x_t^(l−1)), …)

@@ -47,7 +47,7 @@ class MostFrequentTag:
 
 
 class HiddenMarkovTagger:
-    """Tag sentences by the most probable sequence of tags of a bigram hidden Markov model (Church 1988).
+    """Tag sentences by the most probable sequence of tags of a bigram hidden Markov model (:eq:`eq-hmm`).
 
         p(w_1 … w_n, t_1 … t_n) = ∏ p(t_i | t_{i−1}) p(w_i | t_i) · p(end | t_n)            t_0 = start
 
@@ -110,7 +110,7 @@ class HiddenMarkovTagger:
         return float(self.start[path[0]] + follow + emit + self.end[path[-1]])
 
     def tags(self, words: Sequence[str]) -> tuple[str, ...]:
-        """Return the most probable tags (Viterbi 1967).
+        """Return the most probable tags (:eq:`eq-viterbi`).
 
             v_1(j) = ln p(j | start) + ln p(w_1 | j)
             v_i(j) = max_k [v_{i−1}(k) + ln p(j | k)] + ln p(w_i | j)
