@@ -12,15 +12,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_PICTURE = 180, 6, 45
-# The chapters whose prose is held to 2,500 words:
-SHORT = (
-    "01-language-models",
-    "02-vanilla-rnn",
-    "03-backpropagation-through-time",
-    "04-vanishing-gradients",
-    "05-lstm",
-    "06-gru",
-)
+WORDS = 2500  # what the prose of a chapter is held to
 FENCE = re.compile(r"^(`{3,}|:{3,})(\{[^\n]*|[\w-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 DISPLAYED = re.compile(r"\$\$.+?\$\$(?:[ \t]*\((eq-[\w-]+)\))?", re.DOTALL)
 INLINE = re.compile(r"\$[^$\n]+(?:\n[^$\n]+)?\$")

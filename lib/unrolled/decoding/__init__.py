@@ -1,4 +1,4 @@
-"""Ways to write with a language model (chapter 7).
+"""Ways to write with a language model (chapter 9).
 
 `sampling` draws symbol after symbol, `beam` searches for the most probable text, or for the most probable target of a
 source, and `diversity` measures how varied and how repetitive a text is.

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Collection
 
 from unrolled.experiments import (
-    ablations,
     bottleneck,
     cells_over_budget,
     copy_adding,
@@ -57,7 +56,6 @@ QUESTIONS = (  # in the order of the chapters
     input_gradient,
     learning_rates,
     corpus_size,
-    ablations,
     regularisers,
     real_texts,
     exposure,

@@ -1,4 +1,4 @@
-"""How much text does a network need to learn more than counting does, and what does each take in memory (chapter 7)?
+"""How much text does a network need to learn more than counting does, and what does each take in memory (chapter 8)?
 
 N-grams are counted, and networks trained, on more and more of a text, and all are scored on the same held-out part. A
 network reads no more than the counts do, but many times. Scores on another held-out part end a training that no longer

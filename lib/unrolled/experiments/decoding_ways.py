@@ -1,4 +1,4 @@
-"""How varied, how repetitive and how strange is what a model writes, by the way in which it is decoded (chapter 7)?
+"""How varied, how repetitive and how strange is what a model writes, by the way in which it is decoded (chapter 9)?
 
 One model goes on from the same beginnings in several ways. The contender ``text`` is how they really go on.
 """

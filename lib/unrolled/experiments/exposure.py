@@ -1,4 +1,4 @@
-"""Does a language model drift when it reads its own writing, and do two remedies help (chapter 7)?
+"""Does a language model drift when it reads its own writing, and do two remedies help (chapter 9)?
 
 Models go on from real beginnings, and a judge who has read other stories says how what they write changes with the
 distance from there. The contenders are a GRU trained as ever, ``teacher``; the same trained with scheduled sampling,

@@ -1,4 +1,4 @@
-"""How does the learning rate change the order of the cells (chapter 7)?
+"""How does the learning rate change the order of the cells (chapter 8)?
 
 The recurrent networks of `model_kinds` are trained for a shorter time, each at several rates.
 """

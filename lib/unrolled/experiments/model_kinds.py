@@ -1,4 +1,4 @@
-"""What does each kind of model know about the same stories, and where does it fail (chapter 7)?
+"""What does each kind of model know about the same stories, and where does it fail (chapter 8)?
 
 N-grams of four orders are counted; a window network, three recurrent networks and a transformer, all with about as many
 weights, are trained. Of each it is measured what it pays, where in the stories it pays it, and what it recalls. The

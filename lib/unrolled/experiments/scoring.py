@@ -1,6 +1,6 @@
 """What does a trained language model cost, how large is it, and how does it write? Asked alike of every kind of model.
 
-The experiments of chapter 7 differ in what they train and on which text. What they measure of it is declared in
+The experiments of chapter 8 differ in what they train and on which text. What they measure of it is declared in
 `SCORES`; `measure` trains a contender and measures that.
 """
 
