@@ -67,7 +67,7 @@ def check_lengths(lengths: torch.Tensor, batch: int, time: int) -> None:
 def attend(
     scores: torch.Tensor, values: torch.Tensor, allowed: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the mean of the values for each query, weighted by the softmax of its scores, and the weights.
+    """Return each query's mean of the values, weighted by a softmax of scores, and the weights (:eq:`eq-attention`).
 
         α_ij = exp(e_ij) / Σ_k exp(e_ik)        k: the places that i may look at; the weight of the others is 0
         c_i = Σ_j α_ij v_j
@@ -115,7 +115,7 @@ def _check_mask(allowed: torch.Tensor, scores: torch.Tensor) -> None:
 def scaled_dot_product(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, allowed: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return softmax(Q Kᵀ / √d) V and the weights (Vaswani et al. 2017).
+    """Return softmax(Q Kᵀ / √d) V and the weights (:eq:`eq-scaled-dot-product`, Vaswani et al. 2017).
 
     Args:
         queries: Q, (…, queries, d).
@@ -137,7 +137,7 @@ def scaled_dot_product(
 
 
 class AdditiveScore(nn.Module):
-    """Score places by a network with one hidden layer (Bahdanau et al. 2015).
+    """Score places by a network with one hidden layer (:eq:`eq-scores`, Bahdanau et al. 2015).
 
         e_ij = vᵀ tanh(W_q q_i + W_k k_j + b)
 
@@ -166,7 +166,7 @@ class AdditiveScore(nn.Module):
 
 
 class ProductScore(nn.Module):
-    """Score places by a dot product (Luong et al. 2015), with or without the scale of Vaswani et al. 2017.
+    """Score places by a dot product, with or without a scale (:eq:`eq-scores`; Luong et al. 2015, Vaswani et al. 2017).
 
         e_ij = (W_q q_i) · (W_k k_j)              / √d with the scale, d = attention_size
 

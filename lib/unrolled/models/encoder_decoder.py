@@ -18,8 +18,9 @@ from unrolled.text import PairBatch, masked_loss, symbol_numbers
 
 
 class EncoderDecoder(NeuralModel):
-    """Predict a target symbol by symbol, given a source: p(y | x) = ∏ p(y_t | y_1, …, y_{t−1}, x).
+    """Predict a target symbol by symbol, given a source (:eq:`eq-encoder-decoder`).
 
+        p(y | x) = ∏ p(y_t | y_1, …, y_{t−1}, x)
         m_1, …, m_n = encoder(x)
         s_0 = tanh(W_b [the encoder's last states] + b_b)           the bridge, for each layer and part of a state
         s_t = core(E[y_{t−1}], s_{t−1})

@@ -10,7 +10,7 @@ from unrolled.models.layers import Dropout
 
 
 class MultiHeadAttention(nn.Module):
-    """Look at places through several heads side by side (Vaswani et al. 2017).
+    """Look at places through several heads side by side (:eq:`eq-self-attention`, Vaswani et al. 2017).
 
         Q, K, V = W_Q x + b_Q, W_K m + b_K, W_V m + b_V         each cut into heads of d = h / heads numbers
         c = [softmax(Q_1 K_1ᵀ / √d) V_1, …]                    the heads end to end
