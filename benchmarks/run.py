@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import torch
 
+import attention
 import browser
 import cells
 import counting
@@ -68,6 +69,14 @@ def time_training(pairs: int, seconds: float, quick: bool) -> None:
         table(f"{task.name}, ÷ the example", training.ladder(task), pairs, seconds)
 
 
+def time_attention(pairs: int, seconds: float, quick: bool) -> None:
+    """Print the tables of attention and of encoder–decoders."""
+    torch.manual_seed(0)
+    print(f"\nAttention, with {torch.get_num_threads()} threads")
+    table("ours ÷ PyTorch's attention", attention.attention(), pairs, seconds)
+    table("encoder–decoder, an update, our cells ÷ torch.nn", attention.writers(), pairs, seconds)
+
+
 def time_browser(pairs: int, seconds: float, quick: bool) -> None:
     """Print the table of the playground. One thread: a page has no more."""
     threads = torch.get_num_threads()
@@ -77,7 +86,13 @@ def time_browser(pairs: int, seconds: float, quick: bool) -> None:
     torch.set_num_threads(threads)
 
 
-SUBJECTS = {"cells": time_cells, "ngrams": time_ngrams, "training": time_training, "browser": time_browser}
+SUBJECTS = {
+    "cells": time_cells,
+    "attention": time_attention,
+    "ngrams": time_ngrams,
+    "training": time_training,
+    "browser": time_browser,
+}
 
 
 def main() -> None:

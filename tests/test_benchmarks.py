@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+import attention
 import browser
 import cells
 import counting
@@ -43,6 +44,18 @@ def test_every_row_of_the_cells_has_a_ratio():
         *rungs, compiled = tables[f"{kind}, B=64 T=128 d=h=128, ÷ torch.nn"]
         assert len(rungs) == 4 and compiled == "torch.compile is left out: --quick"
         assert all(float(RATIO.search(row)[1]) > 0 for row in rungs)
+
+
+def test_every_row_of_attention_has_a_ratio():
+    tables, _ = rows("--only", "attention", "--quick")
+    for title, count in (("ours ÷ PyTorch's attention", 6), ("encoder–decoder, an update, our cells ÷ torch.nn", 4)):
+        assert len(tables[title]) == count
+        assert all(float(RATIO.search(row)[1]) > 0 for row in tables[title])
+
+
+def test_an_encoder_decoder_with_our_cells_computes_what_pytorchs_computes():
+    for row in attention.writers():
+        assert row.ours() == pytest.approx(row.peer(), abs=row.within) and row.ours() > 0
 
 
 def test_every_row_of_the_ngrams_has_a_ratio_and_its_memory():

@@ -21,6 +21,7 @@ FLOORS += [
     "answers",
     "figures",
     "experiments",
+    "commands",
     "__main__",
 ]  # from the lowest to the highest
 PACKAGES = [room for room in FLOORS if (LIBRARY / room).is_dir()]

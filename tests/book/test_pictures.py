@@ -21,6 +21,8 @@ CHAPTERS = {path.stem: path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 LIVE = {
     *("fading-memory", "rnn-perplexity", "cost-by-position", "state-heatmap", "truncation-cosine"),
     *("cliff-descent", "clipped-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
+    *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
+    *("bottleneck", "bottleneck-gone", "state-probes", "alignment", "shuffled-weights"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

@@ -1,5 +1,6 @@
 """Comparisons: intervals that cover as often as they say, and zeros that are not told apart."""
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -101,3 +102,29 @@ def test_a_confidence_that_is_no_probability_is_refused(confidence):
 def test_no_freedom_is_refused():
     with pytest.raises(ValueError, match="freedom is 0; it must be 1 or more"):
         comparison.t_quantile(0.95, 0)
+
+
+# McNemar
+
+
+@pytest.mark.parametrize("first, second", [(0, 0), (1, 0), (5, 5), (8, 2), (2, 8), (30, 12), (400, 330)])
+def test_mcnemar_is_a_coin_thrown_for_each_disagreement(first, second):
+    right = np.array([True] * first + [False] * second + [True, False] * 7)
+    other = np.array([False] * first + [True] * second + [True, False] * 7)
+    found = comparison.mcnemar(right, other)
+    assert (found.first, found.second) == (first, second)
+    n, m = first + second, min(first, second)
+    tail = mpmath.fsum(mpmath.binomial(n, k) for k in range(m + 1)) / mpmath.mpf(2) ** n
+    assert found.p == pytest.approx(float(min(1, 2 * tail)), rel=1e-12)
+
+
+def test_mcnemar_rejects_as_often_as_it_says_where_answers_are_independent():
+    rng = np.random.default_rng(0)
+    p = [comparison.mcnemar(*(rng.random((2, 400)) < 0.9)).p for _ in range(1000)]
+    assert 0.01 < np.mean(np.array(p) < 0.05) <= 0.06  # an exact test rejects no more often than that
+
+
+@pytest.mark.parametrize("first, second", [([True], [True, False]), ([], []), ([1, 0], [0, 1]), ([[True]], [[True]])])
+def test_mcnemar_needs_answers_that_are_right_or_wrong(first, second):
+    with pytest.raises(ValueError, match="both should be booleans, "):
+        comparison.mcnemar(first, second)

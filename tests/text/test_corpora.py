@@ -18,6 +18,7 @@ from unrolled.__main__ import main
 from unrolled.text import corpora, sources
 
 CORPORA = ["tiny-shakespeare", "tinystories-sample", "time-machine", "fairy-books", "wikitext-2", "names"]
+CORPORA += ["atis", "cmudict"]
 TEXT = "“Où est-ce?” asked the fox.\r\nNobody knew.\n" * 10
 CONTENT = TEXT.encode()
 DAMAGED = pytest.mark.parametrize(
@@ -401,7 +402,7 @@ def test_an_unknown_name_suggests_the_nearest():
 def test_the_registry_pins_every_file():
     assert list(corpora.SOURCES) == CORPORA
     files = [file for source in corpora.SOURCES.values() for file in source.files]
-    assert len({file.path for file in files}) == len(files) == 12 + 3 + 4
+    assert len({file.path for file in files}) == len(files) == 12 + 3 + 4 + 3 + 1
     assert [file.path for file in files if file.check == "git blob id"] == list(corpora.STAND_INS)
     for file in (*files, *corpora.STAND_INS.values()):
         assert re.fullmatch("[0-9a-f]{40}" if file.check == "git blob id" else "[0-9a-f]{64}", file.digest), file.path
@@ -467,6 +468,8 @@ def real(name):
         ("fairy-books", (6_045_383, 671_710, 0)),
         ("wikitext-2", (10_780_437, 1_120_192, 1_255_018)),
         ("names", (182_625, 22_655, 22_866)),  # as many as makemore's lectures print examples
+        ("atis", (2_719_527, 365_475, 367_554)),
+        ("cmudict", (3_071_781, 180_325, 366_382)),
     ],
 )
 def test_the_real_corpora_have_the_published_splits(name, sizes):

@@ -1,10 +1,10 @@
 """Ways to write with a language model (chapter 9).
 
-`sampling` draws symbol after symbol, `beam` searches for the most probable text, and `diversity` measures how varied
-and how repetitive a text is.
+`sampling` draws symbol after symbol, `beam` searches for the most probable text, or for the most probable target of a
+source, and `diversity` measures how varied and how repetitive a text is.
 """
 
-from unrolled.decoding.beam import Hypothesis, beam_search
+from unrolled.decoding.beam import Hypothesis, beam_search, translate
 from unrolled.decoding.diversity import distinct, repetition
 from unrolled.decoding.sampling import distribution, evaluating, generate, keep_nucleus, keep_top_k, predict, sample
 
@@ -20,4 +20,5 @@ __all__ = [
     "predict",
     "repetition",
     "sample",
+    "translate",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from unrolled.cells import select
-from unrolled.decoding.sampling import Model, predict
+from unrolled.decoding.sampling import Model, evaluating, predict
+from unrolled.models import EncoderDecoder
 
 
 class Hypothesis(NamedTuple):
@@ -28,7 +29,14 @@ class Hypothesis(NamedTuple):
 
 
 def beam_search(
-    model: Model, prompt: torch.Tensor, *, length: int, width: int, alpha: float = 1.0, stop: int | None = None
+    model: Model,
+    prompt: torch.Tensor,
+    *,
+    length: int,
+    width: int,
+    alpha: float = 1.0,
+    stop: int | None = None,
+    state: Any = None,
 ) -> list[Hypothesis]:
     """Return, for each prompt, the best continuation that a beam of ``width`` hypotheses finds.
 
@@ -47,13 +55,15 @@ def beam_search(
     symbol of a hypothesis is read once.
 
     Args:
-        model: the model that writes: an n-gram model, a window network, a recurrent network.
+        model: the model that writes: an n-gram model, a window network, a recurrent network, an encoder–decoder.
         prompt: the text so far, symbol numbers, (batch, time), at least one symbol in each row.
         length: the largest number of symbols to write; a hypothesis of that length ends there.
         width: the number of hypotheses to keep for each prompt.
         alpha: α; 0 searches for the most probable text, which is often a short one, and 1 for the text with the lowest
             cost per symbol.
         stop: the number of the symbol that ends a text, as its last symbol; with None only the length does.
+        state: the state before the prompt; None is the model's initial one. An encoder–decoder begins with the state
+            that its ``encode`` returns, and with the start symbol as its prompt.
 
     Returns:
         One hypothesis for each prompt.
@@ -77,7 +87,7 @@ def beam_search(
         raise ValueError(f"alpha is {alpha}; it must be 0 or more")
     best = [Hypothesis(torch.empty(0, dtype=torch.int64), -math.inf)] * len(prompt)
     row = torch.arange(len(prompt))[:, None]
-    tokens, state = prompt, None
+    tokens = prompt
     written = torch.empty(len(prompt), 1, 0, dtype=torch.int64)  # (batch, beam, n): at first one empty hypothesis
     log_p = torch.zeros(len(prompt), 1, dtype=torch.float64)  # (batch, beam); −∞ for a hypothesis that has left
     for n in range(1, length + 1):
@@ -104,3 +114,48 @@ def beam_search(
         if log_p.isneginf().all():
             break
     return best
+
+
+def translate(
+    model: EncoderDecoder,
+    sources: torch.Tensor,
+    lengths: torch.Tensor,
+    *,
+    start: int,
+    stop: int,
+    length: int,
+    width: int = 1,
+    alpha: float = 1.0,
+) -> list[Hypothesis]:
+    """Return the target that a beam finds for each source; a beam of width 1 decodes greedily.
+
+    The model is put into evaluation mode for the call.
+
+    Args:
+        model: the model.
+        sources: symbol numbers, (batch, n).
+        lengths: the number of symbols in each source without its pads, (batch,).
+        start: what the decoder reads before the first symbol.
+        stop: the number of the symbol that ends a target.
+        length: the largest number of symbols of a target, its end symbol included.
+        width: the number of hypotheses to keep for each source.
+        alpha: α, as in `beam_search`.
+
+    Returns:
+        One hypothesis for each source; its last symbol is the end symbol, unless it is as long as may be.
+
+    Raises:
+        ValueError: what ``encode`` and `beam_search` raise.
+
+    Example:
+        >>> from unrolled.models import EncoderDecoder
+        >>> model = EncoderDecoder(5, 6, hidden_size=8, attention="dot")
+        >>> sources, lengths = torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1])
+        >>> found = translate(model, sources, lengths, start=0, stop=1, length=4, width=3)
+        >>> len(found), all(1 <= len(hypothesis.tokens) <= 4 for hypothesis in found)
+        (2, True)
+    """
+    with torch.no_grad(), evaluating(model):
+        state = model.encode(sources, lengths)
+    prompt = torch.full((len(sources), 1), start)
+    return beam_search(model, prompt, length=length, width=width, alpha=alpha, stop=stop, state=state)

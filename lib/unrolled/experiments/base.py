@@ -24,7 +24,7 @@ from unrolled.cells import CELLS
 from unrolled.experiments import provenance
 from unrolled.experiments.reading import Encoded, encoded
 from unrolled.experiments.records import Configuration, Contender, digest
-from unrolled.models import KINDS, NeuralModel, save_model
+from unrolled.models import KINDS, Network, NeuralModel, save_model
 from unrolled.training import History, Recipe, distributed, train
 from unrolled.whole_files import replace_file
 
@@ -134,7 +134,7 @@ def cell(kind: str, **options) -> Configuration:
 def model(kind: str, **options) -> Configuration:
     """Return the configuration of a language model: its kind, one of `models.KINDS`, and all its options."""
     options = arguments(KINDS[kind], options)
-    if "core" in options and not options["core"].startswith("torch-"):
+    if "cell_options" in options and not options["core"].startswith("torch-"):
         options["cell_options"] = arguments(CELLS[options["core"]], options["cell_options"] or {})
     return {"kind": kind, "options": options}
 
@@ -160,9 +160,23 @@ def recipe_of(config: Configuration) -> Recipe:
     return Recipe(**fields | {"clip": math.inf if fields["clip"] is None else fields["clip"]})
 
 
-def model_of(config: Configuration, vocab_size: int) -> NeuralModel:
-    """Return the untrained model that a configuration has under ``model``."""
-    return KINDS[config["model"]["kind"]](vocab_size, **config["model"]["options"])
+def model_of(config: Configuration, vocab_size: int, answers: int | None = None) -> Network:
+    """Return the untrained model that a configuration has under ``model``.
+
+    Args:
+        config: with ``model``.
+        vocab_size: the number of symbols that it reads.
+        answers: the number of tags, or of symbols of the targets, where it reads one vocabulary and writes another; as
+            many as it reads where None.
+    """
+    kind = KINDS[config["model"]["kind"]]
+    sizes = (vocab_size, vocab_size if answers is None else answers) if answers_of(config) else (vocab_size,)
+    return kind(*sizes, **config["model"]["options"])
+
+
+def answers_of(config: Configuration) -> bool:
+    """Return whether the model of a configuration learns from examples with an answer, not from a text."""
+    return hasattr(KINDS[config["model"]["kind"]], "loss")
 
 
 # Training

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import torch
 
-from unrolled.experiments.base import Configuration, model_of, recipe_of
-from unrolled.text import Vocabulary, WordVocabulary, split_words, stories
-from unrolled.training import distributed, train
+from unrolled.experiments.base import Configuration, answers_of, model_of, recipe_of
+from unrolled.models import Network, TaggingNetwork
+from unrolled.text import Examples, Vocabulary, WordVocabulary, pad_pairs, pad_tagged, split_words, stories
+from unrolled.training import History, Recipe, distributed, train, train_examples
 
 CHARACTERS, UPDATES, BATCH, SEQ_LEN = 20_000, 3, 4, 32
+SYMBOLS = 11  # of the examples that a tagger or an encoder–decoder learns from
 TOLERANCE = 1e-3  # relative: processors and versions differ by less, defaults by more
 
 Fingerprint = dict[str, list[float]]
@@ -45,14 +47,12 @@ def fingerprint(config: Configuration) -> Fingerprint:
     training = training_of(config)
     if training is None:
         return {}
-    vocab_size, tokens = _tokens(training.get("text", {}).get("words", False) is not False)
     recipe = recipe_of(training)
     size = {"batch": min(recipe.batch, BATCH), "seq_len": min(recipe.seq_len, SEQ_LEN)}
     recipe = replace(recipe, **size, updates=UPDATES, precision="float32", compile=False)
     with distributed.alone(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = model_of(training, vocab_size)
-        history = train(model, tokens, recipe, validation=tokens[:100], validate_every=UPDATES, progress=False)
+        model, history = _trained_a_little(training, recipe)
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     norms = {
         "losses": history.losses,
@@ -71,6 +71,27 @@ def differences(one: Fingerprint, other: Fingerprint) -> list[str]:
         return len(values) == len(others) and all(math.isclose(*pair, rel_tol=TOLERANCE) for pair in pairs)
 
     return [name for name in {**one, **other} if not agree(one.get(name, []), other.get(name, []))]
+
+
+def _trained_a_little(training: Configuration, recipe: Recipe) -> tuple[Network, History]:
+    """Return the model of a training after the updates of a recipe, and what happened in them."""
+    if answers_of(training):
+        model = model_of(training, SYMBOLS)
+        examples = Examples(_pairs(), recipe.batch, pad_tagged if isinstance(model, TaggingNetwork) else _padded)
+        return model, train_examples(model, examples, recipe, score=lambda: 0.0, validate_every=1, progress=False)
+    vocab_size, tokens = _tokens(training.get("text", {}).get("words", False) is not False)
+    model = model_of(training, vocab_size)
+    return model, train(model, tokens, recipe, validation=tokens[:100], validate_every=UPDATES, progress=False)
+
+
+def _pairs() -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Return a few random rows, each with its reverse for an answer."""
+    generator = torch.Generator().manual_seed(0)
+    rows = [torch.randint(SYMBOLS, (3 + number % 5,), generator=generator) for number in range(3 * BATCH)]
+    return [(row, row.flip(0)) for row in rows]
+
+
+_padded = partial(pad_pairs, start=0)
 
 
 @lru_cache

@@ -72,38 +72,53 @@ def with_setting(config: Configuration, setting: Setting) -> Configuration:
     return config
 
 
-def search(config: Configuration, seed: int, folder: Path) -> dict:
+Trial = Callable[[Configuration, int, str], float]
+"""Maps a configuration, the update to stop after and the name of the trial to what a symbol costs then, nats."""
+
+
+def search(config: Configuration, seed: int, folder: Path, trial: Trial | None = None) -> dict:
     """Train the model of a configuration with each of its settings and return `SEARCH`.
 
     Args:
         config: with ``settings``, and with ``keep``: pairs (share of the updates, how many trials go on from there).
         seed: of the first weights.
         folder: where to keep the trials.
+        trial: trains one of them and scores it; a language model on the configuration's text where None.
     """
     settings, updates = config["settings"], config["recipe"]["updates"]
     stages = [*config["keep"], [1.0, 1]]
     if stages[0][0] < 0.25:
         raise ValueError(f"keep begins at {stages[0][0]} of the updates; no trial is given up before a quarter of them")
-    text = encoded(config)
+    trial = trial or _language_model(config, seed, folder)
 
-    def nats_after(trial: int, updates: int) -> float:
-        tried = with_setting(config, settings[trial])
+    def nats_after(number: int, updates: int) -> float:
+        tried = with_setting(config, settings[number])
         if not recipe_of(tried).needs_validation:
             tried["validations"] = 0
         try:
-            model = fit(tried, seed, folder, text=text, until=updates, name=f"trial-{trial}").model
+            return trial(tried, updates, f"trial-{number}")
         except TrainingDiverged:
             return math.inf
-        return evaluate(model, text.held_out).nats_per_symbol
 
     nats, done, running = [math.inf] * len(settings), [0] * len(settings), list(range(len(settings)))
     for share, going_on in stages:
-        for trial in running:
-            done[trial] = round(share * updates)
-            file = folder / f"trial-{trial}-after-{done[trial]}.json"
-            nats[trial] = kept(file, partial(nats_after, trial, done[trial]))
+        for number in running:
+            done[number] = round(share * updates)
+            file = folder / f"trial-{number}-after-{done[number]}.json"
+            nats[number] = kept(file, partial(nats_after, number, done[number]))
         running = sorted(running, key=nats.__getitem__)[:going_on]
     return {"trial_nats": nats, "trial_updates": done, "chosen": running[0]}
+
+
+def _language_model(config: Configuration, seed: int, folder: Path) -> Trial:
+    """Return what trains a language model on the text of a configuration, in a folder."""
+    text = encoded(config)
+
+    def trial(tried: Configuration, updates: int, name: str) -> float:
+        model = fit(tried, seed, folder, text=text, until=updates, name=name).model
+        return evaluate(model, text.held_out).nats_per_symbol
+
+    return trial
 
 
 def found(name: str, label: str, config: Configuration) -> dict | None:

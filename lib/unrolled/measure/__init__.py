@@ -1,24 +1,30 @@
 """Measurements of trained models (chapters 4, 5 and 7).
 
 `evaluation` scores a text, `recall` tests what was remembered, and `breakdown` finds where the loss comes from.
-`comparison` asks whether a difference would come out the same again. `gradients` and `jacobians` follow the derivative
-back through time; `neurons` and `influence` look at single units and symbols. `submission` scores a model that somebody
-else wrote.
+`transcription` counts the errors of what was written, and `comparison` asks whether a difference would come out the
+same again. `gradients` and `jacobians` follow the derivative back through time; `neurons` and `influence` look at
+single units and symbols, and `probes` ask what a linear classifier reads off the states. `submission` scores a model
+that somebody else wrote.
 """
 
-from unrolled.measure import breakdown, comparison, gradients, neurons, submission
+from unrolled.measure import breakdown, comparison, gradients, neurons, probes, submission
 from unrolled.measure.evaluation import Score, evaluate, token_nats
 from unrolled.measure.influence import symbol_influence
 from unrolled.measure.recall import first_choice_by_lag, recall_by_lag
+from unrolled.measure.transcription import ErrorRates, edit_distance, error_rates
 
 __all__ = [
+    "ErrorRates",
     "Score",
     "breakdown",
     "comparison",
+    "edit_distance",
+    "error_rates",
     "evaluate",
     "first_choice_by_lag",
     "gradients",
     "neurons",
+    "probes",
     "recall_by_lag",
     "submission",
     "symbol_influence",

@@ -1,31 +1,68 @@
-"""Language models made of cells and layers (chapters 1, 2 and 7).
+"""Models made of cells and layers: language models (chapters 1, 2, 7), taggers (10), encoder–decoders (11).
 
-`recurrent`, `window` and `transformer` hold one model each, `base` what they share, and `layers` what the recurrent
-model is built from. `scheduled_sampling` lets a model read its own writing while it is trained, and `files` saves a
-model with its vocabulary.
+`recurrent`, `window` and `transformer` hold the language models, `base` what all models share, and `layers` what the
+recurrent ones are built from. `encoder` reads whole sequences, in one direction or in both; `tagger` and `pretrained`
+give each word a tag, and `encoder_decoder` writes another sequence. `attention` holds scores and masks, `heads` a
+transformer's attention.
+`scheduled_sampling` lets a model read its own writing while it is trained, and `files` saves a model with its
+vocabularies.
 """
 
-from unrolled.models.base import NeuralModel
+from unrolled.models.attention import (
+    SCORES,
+    AdditiveScore,
+    ProductScore,
+    attend,
+    causal_mask,
+    padding_mask,
+    scaled_dot_product,
+)
+from unrolled.models.base import Network, NeuralModel
+from unrolled.models.encoder import DIRECTIONS, Encoder
+from unrolled.models.encoder_decoder import EncoderDecoder
 from unrolled.models.files import KINDS, load_model, save_model
-from unrolled.models.layers import Dropout, DropoutStack, Layer, Stack, TorchLayers
-from unrolled.models.recurrent import CORES, LanguageModel
+from unrolled.models.heads import MultiHeadAttention, TransformerBlock
+from unrolled.models.layers import Dropout, DropoutStack, Layer, ResidualStack, Stack, TorchLayers
+from unrolled.models.pretrained import LayerMixture, PretrainedTagger
+from unrolled.models.recurrent import CORES, LanguageModel, ResidualLM
 from unrolled.models.scheduled_sampling import ScheduledSampling
+from unrolled.models.tagger import Tagger, TaggingNetwork, WindowTagger
 from unrolled.models.transformer import TransformerLM
 from unrolled.models.window import FixedWindowLM
 
 __all__ = [
     "CORES",
+    "DIRECTIONS",
     "KINDS",
+    "SCORES",
+    "AdditiveScore",
     "Dropout",
     "DropoutStack",
+    "Encoder",
+    "EncoderDecoder",
     "FixedWindowLM",
     "LanguageModel",
     "Layer",
+    "LayerMixture",
+    "MultiHeadAttention",
+    "Network",
     "NeuralModel",
+    "PretrainedTagger",
+    "ProductScore",
+    "ResidualLM",
+    "ResidualStack",
     "ScheduledSampling",
     "Stack",
+    "Tagger",
+    "TaggingNetwork",
     "TorchLayers",
+    "TransformerBlock",
     "TransformerLM",
+    "WindowTagger",
+    "attend",
+    "causal_mask",
     "load_model",
+    "padding_mask",
     "save_model",
+    "scaled_dot_product",
 ]

@@ -1,4 +1,4 @@
-"""What every neural language model shares: how it was made, its device, and what given symbols cost it."""
+"""What every model of symbols shares: how it was made and its device; and what given symbols cost a language model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from unrolled.cells import State
 from unrolled.text import check_range, symbol_numbers
 
 
-class NeuralModel(nn.Module):
-    """The base of the neural language models: each maps ``(tokens, state)`` to logits and the next state.
+class Network(nn.Module):
+    """The base of all models that read symbols.
 
     Attributes:
         vocab_size: V, the number of symbols; None where a model does not say.
@@ -20,13 +20,9 @@ class NeuralModel(nn.Module):
             ``type(model)(*arguments[0], **arguments[1])`` makes another model like it, with fresh weights.
 
     Example:
-        >>> from unrolled.models import LanguageModel
-        >>> model = LanguageModel(7, hidden_size=16)
-        >>> model.arguments
-        ((7,), {'hidden_size': 16})
-        >>> nats, state = model.costs(torch.tensor([[0, 1, 2]]), torch.tensor([[1, 2, 3]]))
-        >>> nats.shape, state.shape
-        (torch.Size([1, 3]), torch.Size([1, 16]))
+        >>> from unrolled.models import Tagger
+        >>> Tagger(7, 3, hidden_size=16).arguments
+        ((7, 3), {'hidden_size': 16})
     """
 
     vocab_size: int | None = None
@@ -53,11 +49,30 @@ class NeuralModel(nn.Module):
         Raises:
             ValueError: a number is that of no symbol. On a GPU, PyTorch's own error ends the process instead.
         """
+        return self.vectors_of(self.embedding, tokens)
+
+    @staticmethod
+    def vectors_of(embedding: nn.Embedding, tokens: torch.Tensor, name: str = "tokens") -> torch.Tensor:
+        """Return the vectors of symbols from a table, as `embed` does; the name is for the message."""
         try:
-            return self.embedding(tokens)
+            return embedding(tokens)
         except IndexError:
-            check_range(tokens, self.vocab_size)
+            check_range(tokens, embedding.num_embeddings, name)
             raise
+
+
+class NeuralModel(Network):
+    """The base of the neural language models: each maps ``(tokens, state)`` to logits and the next state.
+
+    The attributes are those of `Network`.
+
+    Example:
+        >>> from unrolled.models import LanguageModel
+        >>> model = LanguageModel(7, hidden_size=16)
+        >>> nats, state = model.costs(torch.tensor([[0, 1, 2]]), torch.tensor([[1, 2, 3]]))
+        >>> nats.shape, state.shape
+        (torch.Size([1, 3]), torch.Size([1, 16]))
+    """
 
     @torch.no_grad()
     def costs(

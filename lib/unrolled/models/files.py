@@ -9,30 +9,37 @@ from typing import Any, BinaryIO
 
 import torch
 
-from unrolled.models.base import NeuralModel
-from unrolled.models.recurrent import LanguageModel
+from unrolled.models.base import Network
+from unrolled.models.encoder_decoder import EncoderDecoder
+from unrolled.models.pretrained import PretrainedTagger
+from unrolled.models.recurrent import LanguageModel, ResidualLM
 from unrolled.models.scheduled_sampling import ScheduledSampling
+from unrolled.models.tagger import Tagger, WindowTagger
 from unrolled.models.transformer import TransformerLM
 from unrolled.models.window import FixedWindowLM
 from unrolled.text import Vocabulary, WordVocabulary
 from unrolled.whole_files import replace_file
 
-KINDS = {kind.__name__: kind for kind in (LanguageModel, ScheduledSampling, FixedWindowLM, TransformerLM)}
+_KINDS = (LanguageModel, ResidualLM, ScheduledSampling, FixedWindowLM, TransformerLM)
+_KINDS += (Tagger, WindowTagger, PretrainedTagger, EncoderDecoder)  # these read one vocabulary and write another
+KINDS = {kind.__name__: kind for kind in _KINDS}
 VOCABULARIES = {"Vocabulary": lambda symbols: Vocabulary("".join(symbols)), "WordVocabulary": WordVocabulary.of}
 
 
-def save_model(path: Path, model: NeuralModel, vocabulary: Vocabulary | WordVocabulary) -> None:
-    """Save a model and its vocabulary in a file, in place of what was there.
+def save_model(path: Path, model: Network, *vocabularies: Vocabulary | WordVocabulary) -> None:
+    """Save a model and its vocabulary, or its vocabularies, in a file, in place of what was there.
 
     `load_model` makes the model again from its arguments and its weights, so nothing else about it may have changed.
 
     Args:
         path: the file; a reader finds the old content or the new, never half of it.
         model: the model.
-        vocabulary: the symbols that it was trained on.
+        vocabularies: the symbols that it was trained on: one for a language model; for a tagger, words and tags; for
+            an encoder–decoder, those of the sources and those of the targets.
 
     Raises:
         OSError: the file cannot be written.
+        TypeError: there is no vocabulary.
 
     Example:
         >>> import tempfile
@@ -45,12 +52,13 @@ def save_model(path: Path, model: NeuralModel, vocabulary: Vocabulary | WordVoca
         >>> torch.equal(loaded.output.weight, model.output.weight), vocabulary.symbols
         (True, ('a', 'b', 'c'))
     """
+    if not vocabularies:
+        raise TypeError("there is no vocabulary; give the symbols that the model was trained on")
     content = {
         "model": type(model).__name__,
         "arguments": model.arguments,
         "weights": model.state_dict(),
-        "vocabulary": type(vocabulary).__name__,
-        "symbols": vocabulary.symbols,
+        "vocabularies": [(type(vocabulary).__name__, vocabulary.symbols) for vocabulary in vocabularies],
     }
     with replace_file(path) as file:
         torch.save(content, file)
@@ -78,8 +86,8 @@ def read_archive(file: BinaryIO, device: torch.device | str) -> Any:
     return torch.load(file, map_location=device, weights_only=True)
 
 
-def load_model(path: Path) -> tuple[NeuralModel, Vocabulary | WordVocabulary]:
-    """Return the model that `save_model` put into a file, on the CPU and in evaluation mode, and its vocabulary.
+def load_model(path: Path) -> tuple[Network, *tuple[Vocabulary | WordVocabulary, ...]]:
+    """Return the model that `save_model` put into a file, on the CPU and in evaluation mode, and its vocabularies.
 
     Raises:
         ValueError: there is no such file, or it is damaged or of another version.
@@ -100,8 +108,8 @@ def load_model(path: Path) -> tuple[NeuralModel, Vocabulary | WordVocabulary]:
         positional, keywords = content["arguments"]
         model = KINDS[content["model"]](*positional, **keywords)
         model.load_state_dict(content["weights"])
-        vocabulary = VOCABULARIES[content["vocabulary"]](content["symbols"])
+        vocabularies = [VOCABULARIES[kind](symbols) for kind, symbols in content["vocabularies"]]
     except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
         cause = " ".join(str(error).split())  # PyTorch may take several lines
         raise ValueError(f"{path} holds no model that can be read ({cause}); train it again") from error
-    return model.eval(), vocabulary
+    return model.eval(), *vocabularies

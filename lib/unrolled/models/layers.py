@@ -1,7 +1,8 @@
 """What the core of a recurrent language model is built from: dropout, one layer, several layers.
 
 `Layer` unrolls one of the book's cells and `TorchLayers` wraps PyTorch's networks; `Stack` puts cells on top of each
-other, `DropoutStack` layers with dropout between them. All four map ``(inputs, state)`` to ``(states, state)``.
+other, `DropoutStack` layers with dropout between them, and `ResidualStack` layers that add to what they read. All map
+``(inputs, state)`` to ``(states, state)``.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Layer(nn.Module):
 
     def __init__(self, cell: Cell):
         super().__init__()
-        self.cell = cell
+        self.cell, self.state_sizes = cell, cell.state_sizes
 
     def forward(self, inputs: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
         """Return the hidden state after every step, (batch, time, hidden_size), and the cell's last state.
@@ -89,7 +90,7 @@ class Layer(nn.Module):
 
 
 class Stack(nn.Module):
-    """Several cells on top of each other: the first reads the inputs, each other one the hidden states below it.
+    """Several cells on top of each other, each of which reads the states of the one below (:eq:`eq-stack`).
 
         h_t^(1) = cell_1(x_t, h_{t−1}^(1))
         h_t^(l) = cell_l(h_t^(l−1), h_{t−1}^(l))
@@ -217,9 +218,41 @@ class DropoutStack(nn.Module):
         """
         after = []
         for layer, layer_state in zip(self.layers, check_layers(state, len(self.layers)), strict=True):
-            inputs, layer_state = layer(self.dropout(inputs) if after else inputs, layer_state)
+            states, layer_state = layer(self.dropout(inputs) if after else inputs, layer_state)
+            inputs = self.passed_on(inputs, states) if after else states
             after.append(layer_state)
         return inputs, tuple(after)
+
+    @staticmethod
+    def passed_on(read: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+        """Return what a layer but the first passes on to the next, given what it read: what it says."""
+        return said
+
+
+class ResidualStack(DropoutStack):
+    """Several layers on top of each other; each but the first adds what it reads to what it says (:eq:`eq-residual`).
+
+        x_t^(1) = layer_1(x_t, …)
+        x_t^(l) = x_t^(l−1) + layer_l(dropout(x_t^(l−1)), …)
+
+    The state is a tuple with one state for each layer, from the bottom to the top.
+
+    Args:
+        layers: from the bottom to the top, each a `Layer` or a `TorchLayers` of one layer, with states equally long.
+        dropout: what every layer but the first reads through.
+
+    Example:
+        >>> from unrolled.cells import RNNCell
+        >>> stack = ResidualStack([Layer(RNNCell(3, 4)), Layer(RNNCell(4, 4))], Dropout(0.0))
+        >>> states, state = stack(torch.randn(2, 5, 3), (torch.zeros(2, 4), torch.zeros(2, 4)))
+        >>> states.shape, len(state)
+        (torch.Size([2, 5, 4]), 2)
+    """
+
+    @staticmethod
+    def passed_on(read: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+        """Return what a layer passes on to the next: what it read plus what it says."""
+        return read + said
 
 
 def check_layers(state: State, num_layers: int) -> tuple[State, ...]:

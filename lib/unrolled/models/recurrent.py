@@ -10,7 +10,7 @@ from torch import nn
 
 from unrolled.cells import CELLS, State
 from unrolled.models.base import NeuralModel
-from unrolled.models.layers import Dropout, DropoutStack, Layer, Stack, TorchLayers
+from unrolled.models.layers import Dropout, DropoutStack, Layer, ResidualStack, Stack, TorchLayers
 from unrolled.text import symbol_numbers
 
 CORES = (*CELLS, "torch-rnn", "torch-lstm", "torch-gru")
@@ -176,3 +176,30 @@ class LanguageModel(NeuralModel):
         """
         states, state = self.hidden_states(tokens, state)
         return self.output(self.dropout(states)), state
+
+
+class ResidualLM(LanguageModel):
+    """A `LanguageModel` of several layers with residual connections between them, as `ResidualStack` makes them.
+
+    Args:
+        vocab_size: V, the number of symbols.
+        num_layers: the number of layers, 2 or more.
+        **options: the other arguments of `LanguageModel`; the core is one of the book's own.
+
+    Raises:
+        ValueError: there is one layer, the core is PyTorch's, or what `LanguageModel` raises.
+
+    Example:
+        >>> logits, state = ResidualLM(7, hidden_size=8, num_layers=3)(torch.randint(7, (2, 5)))
+        >>> logits.shape, len(state)
+        (torch.Size([2, 5, 7]), 3)
+    """
+
+    def __init__(self, vocab_size: int, *, num_layers: int = 2, **options):
+        if num_layers < 2:
+            raise ValueError(f"num_layers is {num_layers}; a residual connection needs 2 or more")
+        if str(options.get("core", "rnn")).startswith("torch-"):
+            raise ValueError(f"core is {options['core']!r}; residual connections are between the book's own cells")
+        super().__init__(vocab_size, num_layers=num_layers, **options)
+        stacked = self.core.layers if isinstance(self.core, DropoutStack) else map(Layer, self.core.cells)
+        self.core = ResidualStack(stacked, self.dropout)

@@ -2,9 +2,10 @@
 
 A task draws batches, prices outputs, and knows its `trivial` loss, that of the best answer without memory, and its
 `goal`, the loss below which it counts as solved. `memory` has those that need a memory, `state` those that ask what a
-state can track and hold; `solving` trains.
+state can track and hold; `solving` trains. The tasks of `rewriting`, from one sequence to another, are of another kind.
 """
 
+from unrolled.tasks import rewriting
 from unrolled.tasks.memory import Adding, Copy, Counting, counted
 from unrolled.tasks.solving import Outcome, SequenceModel, Task, score, solve
 from unrolled.tasks.state import AssociativeRecall, ShellGame
@@ -22,6 +23,7 @@ __all__ = [
     "ShellGame",
     "Task",
     "counted",
+    "rewriting",
     "score",
     "solve",
 ]

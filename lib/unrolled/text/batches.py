@@ -200,12 +200,8 @@ class Sentences:
             seed: determines the order of the batches and how sentences of equal length are grouped. The same seed
                 gives the same batches.
         """
-        generator = torch.Generator().manual_seed(seed)
-        shuffled = torch.randperm(len(self._rows), generator=generator)
-        by_length = shuffled[self._lengths[shuffled].argsort(stable=True)]
-        batches = by_length.split(self.batch)
-        for index in torch.randperm(len(batches), generator=generator).tolist():
-            yield self._padded([self._rows[row] for row in batches[index].tolist()])
+        for batch in similar_lengths(self._lengths, self.batch, seed):
+            yield self._padded([self._rows[row] for row in batch])
 
     def _padded(self, rows: list[torch.Tensor]) -> Batch:
         """Return these rows as one batch."""
@@ -214,6 +210,24 @@ class Sentences:
         lengths = torch.tensor([len(row) - 1 for row in rows], device=inputs.device)
         mask = torch.arange(inputs.shape[1], device=inputs.device) < lengths[:, None]
         return Batch(inputs, targets, mask, lengths)
+
+
+def similar_lengths(lengths: torch.Tensor, batch: int, seed: int) -> list[list[int]]:
+    """Return the rows of each batch of one pass, in which rows of similar length stand together.
+
+    Args:
+        lengths: of each row, (rows,).
+        batch: the number of rows in a batch; that of the longest ones may be smaller.
+        seed: determines the order of the batches and how rows of equal length are grouped.
+
+    >>> similar_lengths(torch.tensor([9, 2, 8, 3]), batch=2, seed=0)
+    [[1, 3], [2, 0]]
+    """
+    generator = torch.Generator().manual_seed(seed)
+    shuffled = torch.randperm(len(lengths), generator=generator)
+    by_length = shuffled[lengths[shuffled].argsort(stable=True)]
+    batches = by_length.split(batch)
+    return [batches[index].tolist() for index in torch.randperm(len(batches), generator=generator).tolist()]
 
 
 def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -103,7 +103,7 @@ class StoryGrammar(Grammar):
 
     def sample(self, rng: random.Random) -> Story:
         """Draw a story. It only calls ``rng.random()``, so the same seed gives the same story everywhere."""
-        draft = _Draft(self, rng)
+        draft = Draft(self, rng)
         draft.write("story")
         return Story(draft.text, draft.log_prob, tuple(draft.recalls))
 
@@ -157,7 +157,7 @@ class StoryGrammar(Grammar):
         return 1 + self.expect(cost)
 
 
-class _Draft:
+class Draft:
     """A story being written: its text so far, its log-probability, and where each variable was last mentioned."""
 
     def __init__(self, grammar: StoryGrammar, rng: random.Random):

@@ -1,4 +1,4 @@
-"""The loop that trains a language model and loses nothing (chapter 7).
+"""The loop that trains a model and loses nothing (chapter 7).
 
 `recipe` decides how to train, `loop` does it with the `loss`, and `run` holds all that a training consists of.
 `checkpoints`, `interruption` and `progress` let it be stopped, resumed and watched; `distributed` shares it among
@@ -6,7 +6,7 @@ several processes.
 """
 
 from unrolled.training.checkpoints import CheckpointError
-from unrolled.training.loop import TrainingDiverged, train
+from unrolled.training.loop import TrainingDiverged, train, train_examples
 from unrolled.training.recipe import Recipe
 from unrolled.training.run import History, Run
 
@@ -17,4 +17,5 @@ __all__ = [
     "Run",
     "TrainingDiverged",
     "train",
+    "train_examples",
 ]

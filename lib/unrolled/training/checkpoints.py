@@ -13,7 +13,7 @@ import torch
 
 from unrolled import __version__
 from unrolled.cells import detach, select
-from unrolled.models import NeuralModel
+from unrolled.models import Network
 from unrolled.models.files import read_archive
 from unrolled.training import distributed
 from unrolled.training.run import History, Run
@@ -222,7 +222,7 @@ def restore(path: Path, run: Run) -> None:
         torch.cuda.set_rng_state(_own_part(content["cuda-random"], current), run.model.device)
 
 
-def _constructor_call(model: NeuralModel) -> str:
+def _constructor_call(model: Network) -> str:
     """Return the call that makes a model like this one, as Python code."""
     positional, keywords = model.arguments
     arguments = [*map(repr, positional), *(f"{name}={value!r}" for name, value in sorted(keywords.items()))]

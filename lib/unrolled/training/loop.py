@@ -1,4 +1,4 @@
-"""Train a language model by truncated backpropagation through time, and never lose a run."""
+"""Train a language model by truncated backpropagation through time, or a model on examples, and never lose a run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from torch.nn.utils import clip_grad_norm_
 
 from unrolled.cells import State, detach, restart
 from unrolled.measure import evaluate
-from unrolled.models import NeuralModel
-from unrolled.text import Streams, check_range, symbol_numbers
+from unrolled.models import EncoderDecoder, Network, NeuralModel, TaggingNetwork
+from unrolled.text import Examples, Streams, check_range, symbol_numbers
 from unrolled.training import distributed
 from unrolled.training.checkpoints import Checkpoints
 from unrolled.training.interruption import Interruption
@@ -100,25 +100,132 @@ def train(
     distributed.begin(model)
     weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
     run = Run(model, recipe.optimizer_of(weights), recipe, _digest(tokens) if checkpoint is not None else "")
-    checkpoints = Checkpoints(checkpoint, checkpoint_every)
+    predict = torch.compile(model) if recipe.compile else model
+
+    def loss_of_update() -> torch.Tensor:
+        inputs, targets, fresh = streams.window(run.done)
+        state = None if fresh or not recipe.carry else _carried(run, rows)
+        logits, run.state = predict(inputs[rows], state)  # (batch, time, vocab)
+        return cross_entropy(logits.flatten(0, 1), targets[rows].flatten())  # (batch · time, vocab)
+
+    def score() -> float:
+        window = None if recipe.carry else recipe.seq_len
+        return evaluate(model, validation, window=window).nats_per_symbol
+
+    return _update(
+        run,
+        loss_of_update,
+        None if validation is None else score,
+        validate_every=validate_every,
+        until=until,
+        checkpoints=Checkpoints(checkpoint, checkpoint_every),
+        watch=watch,
+        progress=progress,
+        label=label,
+    )
+
+
+def train_examples(
+    model: TaggingNetwork | EncoderDecoder,
+    examples: Examples,
+    recipe: Recipe,
+    *,
+    score: Callable[[], float] | None = None,
+    validate_every: int = 0,
+    until: int | None = None,
+    checkpoint: Path | str | None = None,
+    checkpoint_every: int = 1000,
+    watch: Callable[[int], None] | None = None,
+    progress: bool = True,
+    label: str = "training",
+) -> History:
+    """Train a model on examples that come with an answer, in place: a tagger, or an encoder–decoder.
+
+    What is not said here is as in `train`. One process trains; every batch starts from the initial state.
+
+    Args:
+        model: the model to train; its ``loss`` prices a batch.
+        examples: what it learns from. A source of batches that never end will do, if it has `Examples.batch_of` and
+            `Examples.digest`.
+        recipe: how to train, with ``carry=False``. Its ``batch`` is that of the examples; ``seq_len=1`` lets the speed
+            count examples.
+        score: returns how good the model is, the lower the better, on examples held out.
+        validate_every, until, checkpoint, checkpoint_every, watch, progress, label: those of `train`.
+
+    Raises:
+        ValueError: the recipe does not fit, several processes train, or what the model's ``loss`` raises.
+        TrainingDiverged, CheckpointError, KeyboardInterrupt, SystemExit: as `train`.
+
+    Example:
+        >>> from unrolled.models import Tagger
+        >>> from unrolled.text import Examples, pad_tagged
+        >>> _ = torch.manual_seed(0)
+        >>> words = torch.arange(40).view(8, 5) % 7
+        >>> examples = Examples([(row, row % 2) for row in words], batch=4, padded=pad_tagged)
+        >>> recipe = Recipe(updates=40, batch=4, seq_len=1, carry=False, learning_rate=0.03)
+        >>> history = train_examples(Tagger(7, 2, hidden_size=8), examples, recipe, progress=False)
+        >>> history.losses[0] > 0.6, history.losses[-1] < 0.1  # it began at about ln 2
+        (True, True)
+    """
+    _check(model, recipe, score, validate_every)
+    if recipe.carry or recipe.compile:
+        raise ValueError(
+            f"carry is {recipe.carry} and compile is {recipe.compile}; examples begin afresh, and nothing is compiled: "
+            "both must be False"
+        )
+    if recipe.batch != examples.batch:
+        raise ValueError(f"batch is {recipe.batch}, and that of the examples {examples.batch}; they must be equal")
+    if distributed.count() > 1:
+        raise ValueError(f"{distributed.count()} processes share this training; examples are trained by one: start one")
+    weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    run = Run(model, recipe.optimizer_of(weights), recipe, examples.digest if checkpoint is not None else "")
+
+    def loss_of_update() -> torch.Tensor:
+        batch = examples.batch_of(run.done)
+        return model.loss(type(batch)(*(part.to(model.device) for part in batch)))
+
+    return _update(
+        run,
+        loss_of_update,
+        score,
+        validate_every=validate_every,
+        until=until,
+        checkpoints=Checkpoints(checkpoint, checkpoint_every),
+        watch=watch,
+        progress=progress,
+        label=label,
+    )
+
+
+def _update(
+    run: Run,
+    loss_of_update: Callable[[], torch.Tensor],
+    score: Callable[[], float] | None,
+    *,
+    validate_every: int,
+    until: int | None,
+    checkpoints: Checkpoints,
+    watch: Callable[[int], None] | None,
+    progress: bool,
+    label: str,
+) -> History:
+    """Update the weights of a run until its end, as `train` describes it."""
+    model, recipe = run.model, run.recipe
+    weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
     checkpoints.restore(run)
     reports = distributed.rank() == 0
-    log = Path(f"{checkpoint}.jsonl") if checkpoint is not None and reports else None
-    predict = torch.compile(model) if recipe.compile else model
+    log = Path(f"{checkpoints.path}.jsonl") if checkpoints.path is not None and reports else None
     mixed_precision = torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
 
     model.train()
     with (
-        Interruption(active=checkpoint is not None) as interruption,
+        Interruption(active=checkpoints.path is not None) as interruption,
         Progress(run, log, show=progress and reports, label=label) as bar,
     ):
         while not (run.finished or (until is not None and run.done >= until) or interruption.requested()):
             started = time.perf_counter()
-            inputs, targets, fresh = streams.window(run.done)
-            state = None if fresh or not recipe.carry else _carried(run, rows)
             with mixed_precision:
-                logits, run.state = predict(inputs[rows], state)  # (batch, time, vocab)
-                loss = cross_entropy(logits.flatten(0, 1), targets[rows].flatten())  # (batch · time, vocab)
+                loss = loss_of_update()
             run.optimizer.zero_grad()
             loss.backward()
             distributed.average([loss.detach(), *(weight.grad for weight in weights if weight.grad is not None)])
@@ -136,8 +243,8 @@ def train(
             seconds = time.perf_counter() - started
 
             due = validate_every and (run.done % validate_every == 0 or run.done == recipe.updates)
-            if due and validation is not None:
-                _validate(run, validation)
+            if due and score is not None:
+                _validate(run, score)
             if watch is not None:
                 watch(run.done)
             bar.advance(rate, seconds)
@@ -161,7 +268,9 @@ def _carried(run: Run, rows: slice) -> State:
     return restart(state, run.model.initial_state(len(begins)), begins)
 
 
-def _check(model: NeuralModel, recipe: Recipe, validation: torch.Tensor | None, validate_every: int) -> None:
+def _check(
+    model: Network, recipe: Recipe, validation: torch.Tensor | Callable[[], float] | None, validate_every: int
+) -> None:
     """Raise ValueError, saying what is wrong, where the recipe does not fit the model, or scores cannot be had."""
     if validate_every < 0:
         raise ValueError(f"validate_every is {validate_every}; it must be 0 or more")
@@ -172,7 +281,7 @@ def _check(model: NeuralModel, recipe: Recipe, validation: torch.Tensor | None, 
             f"schedule is {recipe.schedule!r} and patience is {recipe.patience}, which needs scores; "
             "give a validation text and validate_every"
         )
-    if validate_every and validation is not None and len(validation) < 2:
+    if validate_every and isinstance(validation, torch.Tensor) and len(validation) < 2:
         raise ValueError(f"the length of validation is {len(validation)}; it must be 2 or more to be scored")
 
 
@@ -181,12 +290,11 @@ def _digest(tokens: torch.Tensor) -> str:
     return hashlib.sha256(tokens.cpu().contiguous().numpy()).hexdigest()[:16]
 
 
-def _validate(run: Run, validation: torch.Tensor) -> None:
+def _validate(run: Run, score: Callable[[], float]) -> None:
     """Score the model; if the recipe has patience, remember the weights at the lowest score."""
-    window = None if run.recipe.carry else run.recipe.seq_len
-    score = distributed.first(lambda: evaluate(run.model, validation, window=window).nats_per_symbol)
+    nats = distributed.first(score)
     run.history.validated.append(run.done)
-    run.history.validation.append(score)
+    run.history.validation.append(nats)
     if run.recipe.patience and run.history.waited == 0:
         run.best = {name: value.clone() for name, value in run.model.state_dict().items()}
 

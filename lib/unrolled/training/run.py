@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 
 from unrolled.cells import State
-from unrolled.models import NeuralModel
+from unrolled.models import Network
 from unrolled.training.recipe import Recipe
 
 
@@ -69,7 +69,7 @@ class Run:
         (0, False)
     """
 
-    model: NeuralModel
+    model: Network
     optimizer: torch.optim.Optimizer
     recipe: Recipe
     text: str = ""

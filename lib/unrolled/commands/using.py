@@ -1,0 +1,206 @@
+"""The commands that use what there is: sample, answer, corpora, score."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import runpy
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import torch
+
+from unrolled import decoding, experiments
+from unrolled.commands.parsing import add_place, set_profile
+from unrolled.measure import evaluate, submission
+from unrolled.models import EncoderDecoder, load_model
+from unrolled.ngram import Counts, ModifiedKneserNey
+from unrolled.tasks.rewriting import START, STOP
+from unrolled.text import Batch, Vocabulary, WordVocabulary, corpora, load_corpus, split_words
+
+_SAMPLE = """\
+examples:
+  python -m unrolled run rnn-tiny-shakespeare --seeds 1        trains the model, once
+  python -m unrolled sample rnn-tiny-shakespeare --prompt "ROMEO:" --temperature 0.8
+  python -m unrolled sample rnn-tiny-shakespeare --top-k 1     greedy: always the most probable symbol
+  python -m unrolled sample rnn-tiny-shakespeare --top-p 0.9 --seed 1 --length 1000"""
+
+_ANSWER = """\
+examples:
+  python -m unrolled run phonemes --contender attention --seeds 1        trains the model, once
+  python -m unrolled answer phonemes recurrence
+  python -m unrolled answer tagging "show me the round trip flights" --model "atis/both 2400" --folder runs"""
+
+_SCORE = """\
+FILE.py has to define
+  symbols    every character that the model knows, each once: a string
+  training   the text that it was trained on
+  test       the text that it is scored on, unless --test gives another
+  predict    a function: predict(text) returns probabilities, (characters, symbols); row t rests on text[:t] alone
+
+examples:
+  python -m unrolled score model.py
+  python -m unrolled score model.py --test kept-back.txt --ngram 12     beside a 12-gram of the same training text
+
+Refused are a model that a later character tells an earlier price, probabilities that do not sum to 1, and a test of
+which 50 characters in a row occur in the training text."""
+
+
+def _load(arguments: argparse.Namespace) -> tuple:
+    """Return the model that was asked for, or the experiment's first, with its vocabularies."""
+    set_profile(arguments)
+    models = experiments.models(arguments.name, arguments.folder)
+    name = arguments.model or next(iter(models))
+    if name not in models:
+        near = difflib.get_close_matches(name, models, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(models)}"
+        raise ValueError(f"{arguments.name!r} has no model {name!r}; {hint}")
+    if not arguments.model and len(models) > 1:
+        print(f"unrolled: {name} writes; --model can be one of {', '.join(models)}", file=sys.stderr)
+    return load_model(models[name])
+
+
+def _sample(arguments: argparse.Namespace) -> None:
+    model, vocabulary, *others = _load(arguments)
+    if others:
+        raise ValueError(f"a {type(model).__name__} continues no text; let it answer: unrolled answer {arguments.name}")
+    words = isinstance(vocabulary, WordVocabulary)
+    written = decoding.sample(
+        model,
+        vocabulary,
+        prompt=split_words(arguments.prompt) if words else arguments.prompt,
+        length=arguments.length,
+        temperature=arguments.temperature,
+        top_k=arguments.top_k,
+        top_p=arguments.top_p,
+        seed=arguments.seed,
+    )
+    print(" ".join(written) if words else written)
+
+
+def _answer(arguments: argparse.Namespace) -> None:
+    model, vocabulary, *others = _load(arguments)
+    if not others:
+        raise ValueError(f"a {type(model).__name__} answers nothing; let it write: unrolled sample {arguments.name}")
+    (answers,) = others
+    words = isinstance(vocabulary, WordVocabulary)
+    given = arguments.text.split() if words else arguments.text
+    read = vocabulary.encode(given)
+    if isinstance(model, EncoderDecoder):
+        symbols = {"start": START, "stop": STOP, "length": arguments.length, "width": arguments.width}
+        (found,) = decoding.translate(model, read[None], torch.tensor([len(read)]), **symbols)
+        said = answers.decode([number for number in found.tokens.tolist() if number not in (START, STOP)])
+        print(("" if all(len(symbol) == 1 for symbol in said) else " ").join(said))
+    else:
+        (tags,) = model.tags(Batch(read[None], read[None], read[None] >= 0, torch.tensor([len(read)])))
+        print(*(f"{word}/{tag}" for word, tag in zip(given, answers.decode(tags), strict=True)))
+
+
+def _corpora(arguments: argparse.Namespace) -> None:
+    sources = {name: corpora.source(name) for name in arguments.names}  # an unknown name is refused before any download
+    for name, source in sources.items():
+        corpus = load_corpus(name)
+        print(f"{name}: {source.about}; {source.megabytes} MB, {source.licence}")
+        print(f"{'':12}{'characters':>12}{'words':>12}")
+        for part in ("train", "validation", "test"):
+            if text := getattr(corpus, part):
+                print(f"  {part:10}{len(text):12,}{len(text.split()):12,}")
+        print("  read and verified:")
+        for file in corpus.files:
+            print(f"  {file.path}: {file.check} {file.digest[:12]}…{file.note and f', {file.note}'}")
+    if not arguments.names:
+        columns = "{:18}  {:>7}  {:24}  {:26}  {}".format
+        print(columns("name", "size", "licence", "training, validation, test", "here"))
+        for name, source in corpora.SOURCES.items():
+            print(columns(name, f"{source.megabytes} MB", source.licence, source.rule, corpora.state(name)))
+        print(f"They are read from {corpora.folder()}; `python -m unrolled corpora NAME` fetches and verifies one.")
+
+
+def _score(arguments: argparse.Namespace) -> None:
+    begun = time.process_time()
+    try:
+        defined = runpy.run_path(arguments.file)
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename == arguments.file:
+            raise
+        traceback.print_exc()
+        raise RuntimeError(f"{arguments.file} could not be run; the lines above say where it stopped") from error
+    if arguments.test:
+        defined["test"] = Path(arguments.test).read_text(encoding="utf8")
+    fields = [field.name for field in dataclasses.fields(submission.Submission)]
+    if missing := [name for name in fields if name not in defined]:
+        raise ValueError(f"{arguments.file} does not define {', '.join(missing)}; `score --help` says what each is")
+    handed_in = submission.Submission(**{name: defined[name] for name in fields})
+    rows = {arguments.file: submission.score(handed_in)}
+    spent = time.process_time() - begun
+    if arguments.ngram:
+        vocabulary = Vocabulary(handed_in.symbols)
+        counts = Counts(vocabulary.encode(handed_in.training), len(vocabulary), arguments.ngram)
+        last = vocabulary[handed_in.training[-1]]
+        test = vocabulary.encode(handed_in.test)
+        rows[f"{arguments.ngram}-gram"] = evaluate(ModifiedKneserNey(counts), test, start=last, streams=1)
+    for name, paid in rows.items():
+        print(
+            f"{name}: {paid.nats_per_symbol:.4f} nats per character, {paid.bits_per_symbol:.4f} bits, "
+            f"perplexity {paid.perplexity:.3f}, over {paid.symbols:,} characters"
+        )
+    print(f"{spent:.0f} s of CPU to run the file and to score it")
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add these commands to those of a parser."""
+    sample = commands.add_parser(
+        "sample",
+        help="let a model that one trained continue a text",
+        description="Continue a prompt with a model that a run of an experiment has trained and left in its folder.",
+        epilog=_SAMPLE,
+    )
+    sample.add_argument("name", metavar="NAME", help="an experiment that trains language models, and has run")
+    sample.add_argument("--prompt", default="\n", help="what it continues (default: a line break)")
+    sample.add_argument("--temperature", type=float, default=1.0, help="below 1 safer, above 1 bolder (default: 1)")
+    sample.add_argument("--top-k", type=int, metavar="K", help="draw from the K most probable symbols only")
+    sample.add_argument(
+        "--top-p", type=float, metavar="P", help="draw from the fewest that have probability P together"
+    )
+    sample.add_argument("--length", type=int, default=400, help="how many symbols to write (default: %(default)s)")
+    sample.add_argument("--seed", type=int, default=0, help="another seed, another text (default: %(default)s)")
+    sample.add_argument("--model", help="which of the experiment's models (default: the first by name)")
+    add_place(sample)
+    sample.set_defaults(do=_sample)
+
+    answer = commands.add_parser(
+        "answer",
+        help="let a model that one trained tag a sentence, or rewrite a source",
+        description="Answer a text with a tagger or an encoder-decoder that a run of an experiment has trained.",
+        epilog=_ANSWER,
+    )
+    answer.add_argument("name", metavar="NAME", help="an experiment that trains such models, and has run")
+    answer.add_argument("text", metavar="TEXT", help="words with spaces between, or a source in letters")
+    answer.add_argument("--length", type=int, default=50, help="symbols of a target at most (default: %(default)s)")
+    answer.add_argument("--width", type=int, default=4, help="hypotheses that a beam keeps (default: %(default)s)")
+    answer.add_argument("--model", help="which of the experiment's models (default: the first by name)")
+    add_place(answer)
+    answer.set_defaults(do=_answer)
+
+    real = commands.add_parser(
+        "corpora",
+        help="list the real corpora, or fetch some",
+        description="List the real corpora: size, licence, split, and whether they are here. With names, fetch those,\n"
+        "verify them and print the sizes of their parts.",
+    )
+    real.add_argument("names", nargs="*", metavar="NAME", help="as `corpora` alone lists it")
+    real.set_defaults(do=_corpora)
+
+    own = commands.add_parser(
+        "score",
+        help="score a model of your own",
+        description="Run FILE.py and print what its model pays for each character of its test.",
+        epilog=_SCORE,
+    )
+    own.add_argument("file", metavar="FILE.py", help="a Python file that trains or loads the model")
+    own.add_argument("--test", metavar="TEXT", help="a file with the text to score (default: FILE.py's own)")
+    own.add_argument("--ngram", type=int, metavar="N", help="print beside it what an n-gram of this order pays")
+    own.set_defaults(do=_score)

@@ -1,0 +1,172 @@
+"""Give each word of a sentence a tag: from what stands around it, or from all that an encoder has read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from unrolled.models.attention import check_lengths
+from unrolled.models.base import Network
+from unrolled.models.encoder import Encoder
+from unrolled.models.layers import Dropout
+from unrolled.text import Batch, masked_loss, symbol_numbers
+
+
+class TaggingNetwork(Network):
+    """The base of the taggers: each maps ``(tokens, lengths)`` to the logits of the tags.
+
+    Example:
+        >>> from unrolled.text import pad_tagged
+        >>> tagger, batch = Tagger(7, 3, hidden_size=4), pad_tagged([(torch.tensor([5, 6]), torch.tensor([2, 1]))])
+        >>> tagger.loss(batch).shape, [row.shape for row in tagger.tags(batch)]
+        (torch.Size([]), [torch.Size([2])])
+    """
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """Return the mean of −ln p(tag) over the words of a batch, nats per word.
+
+        Raises:
+            ValueError: what ``forward`` and `masked_loss` raise.
+        """
+        return masked_loss(self(batch.inputs, batch.lengths), batch.targets, batch.mask)
+
+    @torch.no_grad()
+    def tags(self, batch: Batch) -> list[torch.Tensor]:
+        """Return the most probable tag of each word of a batch, one row of numbers for each sentence, on the CPU.
+
+        The model is put into evaluation mode for the call.
+        """
+        was_training = self.training
+        self.eval()
+        chosen = self(batch.inputs, batch.lengths).argmax(dim=-1).cpu()  # (batch, time)
+        self.train(was_training)
+        return [row[:length] for row, length in zip(chosen, batch.lengths.tolist(), strict=True)]
+
+    def _checked(self, tokens: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return tokens and lengths on the model's device, having checked both."""
+        tokens = symbol_numbers(tokens)
+        check_lengths(lengths, *tokens.shape)
+        return tokens.to(self.device), lengths.to(self.device)
+
+
+class Tagger(TaggingNetwork):
+    """Tag each word by the states of an encoder: embedding → encoder → logits.
+
+        x_t = dropout(E[w_t])
+        h_t = encoder(x_1, …, x_T)_t            from the left, from the right, or both
+        logits_t = W_hy dropout(h_t) + b_y
+
+    Args:
+        vocab_size: V, the number of words.
+        num_tags: the number of tags.
+        embedding_size: d, the length of a word's vector.
+        hidden_size: h, the length of a state in one direction.
+        core, num_layers, direction, residual, cell_options: those of `Encoder`.
+        dropout: the share of the numbers that are set to zero in training: on the embedding, between layers and before
+            the output.
+
+    Raises:
+        ValueError: what `Encoder` raises.
+
+    Example:
+        >>> tagger = Tagger(50, 5, hidden_size=8, direction="both")
+        >>> tagger(torch.randint(50, (2, 6)), torch.tensor([6, 4])).shape
+        torch.Size([2, 6, 5])
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_tags: int,
+        *,
+        embedding_size: int = 32,
+        hidden_size: int = 64,
+        core: str = "lstm",
+        num_layers: int = 1,
+        direction: str = "both",
+        residual: bool = False,
+        dropout: float = 0.0,
+        cell_options: Mapping[str, Any] | None = None,
+    ):
+        super().__init__()
+        self.vocab_size = vocab_size
+        self.embedding, self.dropout = nn.Embedding(vocab_size, embedding_size), Dropout(dropout)
+        self.encoder = Encoder(
+            embedding_size,
+            hidden_size,
+            core=core,
+            num_layers=num_layers,
+            direction=direction,
+            residual=residual,
+            dropout=dropout,
+            cell_options=cell_options,
+        )
+        self.output = nn.Linear(self.encoder.output_size, num_tags)  # W_hy, b_y
+
+    def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return the logits of the tag of each word, (batch, time, num_tags); at a pad they mean nothing.
+
+        Args:
+            tokens: the numbers of the words, (batch, time).
+            lengths: the number of words in each row without its pads, (batch,).
+
+        Raises:
+            ValueError: the tokens are no symbol numbers in two axes, the lengths do not fit them, or one is 0.
+        """
+        tokens, lengths = self._checked(tokens, lengths)
+        return self.output(self.dropout(self.encoder(self.dropout(self.embed(tokens)), lengths)))
+
+
+class WindowTagger(TaggingNetwork):
+    """Tag each word by the words next to it, through one hidden layer (Collobert et al. 2011).
+
+        x_t = [E[w_{t−k}], …, E[w_{t+k}]]           the vectors of the word and of k words on each side, end to end
+        logits_t = W_hy dropout(tanh(W x_t + b)) + b_y
+
+    A word before the beginning or after the end has the zero vector.
+
+    Args:
+        vocab_size: V, the number of words.
+        num_tags: the number of tags.
+        reach: k.
+        embedding_size: d, the length of a word's vector.
+        hidden_size: the number of hidden units.
+        dropout: the share of the numbers that are set to zero in training, on the embedding and before the output.
+
+    Raises:
+        ValueError: the reach is negative, or the dropout is negative, or 1 or more.
+
+    Example:
+        >>> WindowTagger(50, 5, reach=2)(torch.randint(50, (2, 6)), torch.tensor([6, 4])).shape
+        torch.Size([2, 6, 5])
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_tags: int,
+        *,
+        reach: int = 2,
+        embedding_size: int = 32,
+        hidden_size: int = 128,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        if reach < 0:
+            raise ValueError(f"reach is {reach}; it must be 0 or more")
+        self.vocab_size, self.reach = vocab_size, reach
+        self.embedding, self.dropout = nn.Embedding(vocab_size, embedding_size), Dropout(dropout)
+        self.hidden = nn.Linear((2 * reach + 1) * embedding_size, hidden_size)  # W, b
+        self.output = nn.Linear(hidden_size, num_tags)  # W_hy, b_y
+
+    def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return the logits of the tag of each word; the arguments and the errors are those of `Tagger.forward`."""
+        tokens, lengths = self._checked(tokens, lengths)
+        there = torch.arange(tokens.shape[1], device=self.device) < lengths[:, None]  # (batch, time)
+        vectors = self.dropout(self.embed(tokens)) * there[..., None]  # (batch, time, d)
+        around = nn.functional.pad(vectors, (0, 0, self.reach, self.reach))  # zero vectors on both sides
+        x = around.unfold(1, 2 * self.reach + 1, 1).mT.flatten(2)  # (batch, time, window · d)
+        return self.output(self.dropout(torch.tanh(self.hidden(x))))

@@ -1,0 +1,270 @@
+"""Tasks from one sequence to another, generated and exact: reversing letters and rewriting dates (chapter 11).
+
+A task draws pairs of a source and a target, as many as are wanted, and knows the symbols of both sides. `Fresh` makes
+an endless supply of batches of them, to train on.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from unrolled.text import PairBatch, pad_pairs
+
+START, STOP = 0, 1  # the first symbols of every target vocabulary
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """Write letters in reverse order.
+
+    The letters are independent and uniform, so a model that has forgotten one can do no better than guess it.
+
+    Attributes:
+        longest: the number of letters of a source is uniform between 1 and this one.
+        letters: how many different letters there are, at most 26.
+
+    Raises:
+        ValueError: the longest source or the alphabet has fewer than 1 letter, or the alphabet more than 26.
+
+    Example:
+        >>> task = Reversal(longest=4)
+        >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0), length=4)
+        >>> task.read(source), task.written(target)
+        ('pbqz', 'zqbp')
+    """
+
+    longest: int
+    letters: int = 26
+
+    def __post_init__(self):
+        if self.longest < 1 or not 1 <= self.letters <= 26:
+            raise ValueError(
+                f"longest is {self.longest} and letters {self.letters}; at least 1, and letters at most 26"
+            )
+
+    @property
+    def sources(self) -> str:
+        """The symbols of the sources, in the order of their numbers."""
+        return string.ascii_lowercase[: self.letters]
+
+    @property
+    def targets(self) -> str:
+        """The symbols of the targets; the first one has the number 2, after `START` and `STOP`."""
+        return self.sources
+
+    @property
+    def most(self) -> int:
+        """The largest number of symbols of a target, its end symbol included."""
+        return self.longest + 1
+
+    def pairs(self, count: int, generator: torch.Generator, length: int | None = None) -> list[Pair]:
+        """Return sources and their targets, each target with its end symbol.
+
+        Args:
+            count: the number of pairs.
+            generator: draws them, on the CPU.
+            length: the number of letters of every source; None draws it.
+
+        Raises:
+            ValueError: the length is below 1.
+        """
+        if length is not None and length < 1:
+            raise ValueError(f"length is {length}; it must be 1 or more")
+        lengths = torch.randint(1, self.longest + 1, (count,), generator=generator)
+        if length is not None:
+            lengths = lengths.fill_(length)
+        rows = [torch.randint(self.letters, (n,), generator=generator) for n in lengths.tolist()]
+        return [(row, torch.cat([row.flip(0) + 2, torch.tensor([STOP])])) for row in rows]
+
+    def read(self, source: torch.Tensor) -> str:
+        """Return a source in letters."""
+        return _spelt(source, self.sources)
+
+    def written(self, target: torch.Tensor) -> str:
+        """Return a target in letters, up to its end symbol."""
+        return _spelt(_before_stop(target) - 2, self.targets)
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Rewrite a date as ISO 8601 has it: "Monday, 3 March 1997" becomes "1997-03-03".
+
+    The days are uniform over the years; the ways to write one are equally likely. Each way names the day, so the target
+    is certain.
+
+    Attributes:
+        first: the first year.
+        last: the last year.
+
+    Raises:
+        ValueError: the years are not from 1000 to 9999, or in the wrong order.
+
+    Example:
+        >>> task = Dates()
+        >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0))
+        >>> task.read(source), task.written(target)
+        ('Wednesday the 13th of February, 2075', '2075-02-13')
+    """
+
+    first: int = 1900
+    last: int = 2099
+    ways: ClassVar[tuple[str, ...]] = (
+        "{day} {month} {year}",
+        "{month} {day}, {year}",
+        "{weekday}, {day} {month} {year}",
+        "{weekday} the {day}{th} of {month}, {year}",
+        "{short} {day} {year}",
+        "{day}.{number}.{year}",
+        "{year}, {month} {day}",
+    )
+    months: ClassVar[tuple[str, ...]] = (
+        *("January", "February", "March", "April", "May", "June"),
+        *("July", "August", "September", "October", "November", "December"),
+    )
+    weekdays: ClassVar[tuple[str, ...]] = (
+        *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    )
+
+    def __post_init__(self):
+        if not 1000 <= self.first <= self.last <= 9999:
+            raise ValueError(f"first is {self.first} and last {self.last}; years run from 1000 to 9999, in this order")
+
+    @property
+    def sources(self) -> str:
+        """The symbols of the sources, in the order of their numbers."""
+        text = "".join((*self.ways, *self.months, *self.weekdays, string.digits, "stndrdth"))
+        return "".join(sorted(set(text) - set("{}")))
+
+    @property
+    def targets(self) -> str:
+        """The symbols of the targets; the first one has the number 2, after `START` and `STOP`."""
+        return "-" + string.digits
+
+    @property
+    def most(self) -> int:
+        """The number of symbols of a target, its end symbol included."""
+        return 11
+
+    def pairs(self, count: int, generator: torch.Generator, length: int | None = None) -> list[Pair]:
+        """Return sources and their targets, each target with its end symbol.
+
+        Args:
+            count: the number of pairs.
+            generator: draws them, on the CPU.
+            length: not to be given: a date has the length that it has.
+
+        Raises:
+            ValueError: a length is given.
+        """
+        if length is not None:
+            raise ValueError(f"length is {length}; the length of a date cannot be chosen: leave it out")
+        begin, end = (datetime.date(*day).toordinal() for day in ((self.first, 1, 1), (self.last, 12, 31)))
+        days = torch.randint(begin, end + 1, (count,), generator=generator).tolist()
+        ways = torch.randint(len(self.ways), (count,), generator=generator).tolist()
+        dates = [datetime.date.fromordinal(day) for day in days]
+        return [
+            (
+                _numbers(self.write(date, way), self.sources),
+                torch.cat([_numbers(date.isoformat(), self.targets) + 2, torch.tensor([STOP])]),
+            )
+            for date, way in zip(dates, ways, strict=True)
+        ]
+
+    def write(self, date: datetime.date, way: int) -> str:
+        """Return a date as one of the ways writes it.
+
+        Args:
+            date: the day.
+            way: the number of the way, from 0.
+        """
+        month = self.months[date.month - 1]
+        th = "th" if 11 <= date.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(date.day % 10, "th")
+        weekday = self.weekdays[date.weekday()]
+        names = {"day": date.day, "month": month, "short": month[:3], "number": date.month, "th": th}
+        return self.ways[way].format(**names, year=date.year, weekday=weekday)
+
+    def read(self, source: torch.Tensor) -> str:
+        """Return a source as text."""
+        return _spelt(source, self.sources)
+
+    def written(self, target: torch.Tensor) -> str:
+        """Return a target as text, up to its end symbol."""
+        return _spelt(_before_stop(target) - 2, self.targets)
+
+
+TASKS = {"reversal": Reversal, "dates": Dates}
+Task = Reversal | Dates
+
+
+class Fresh:
+    """An endless supply of batches of a task, of which none comes twice; `training.train_examples` can learn from it.
+
+    Args:
+        task: draws the pairs.
+        batch: the number of pairs in a batch.
+        seed: the same seed gives the same batches.
+
+    Raises:
+        ValueError: batch is below 1, or the seed outside 0 … 4000.
+
+    Example:
+        >>> Fresh(Reversal(5), batch=3).batch_of(7).sources.shape[0]
+        3
+    """
+
+    def __init__(self, task: Task, batch: int, seed: int = 0):
+        if batch < 1:
+            raise ValueError(f"batch is {batch}; it must be 1 or more")
+        if not 0 <= seed <= 4000:
+            raise ValueError(f"seed is {seed}; it must be from 0 to 4000")
+        self.task, self.batch, self.seed = task, batch, seed
+
+    def batch_of(self, update: int) -> PairBatch:
+        """Return the batch for an update, counted from 0: for fewer than a million updates all are different."""
+        generator = torch.Generator().manual_seed(1_000_000 * self.seed + update)
+        return pad_pairs(self.task.pairs(self.batch, generator), start=START)
+
+    @property
+    def digest(self) -> str:
+        """A short hash of what there is to learn."""
+        return hashlib.sha256(f"{self.task} {self.batch} {self.seed}".encode()).hexdigest()[:16]
+
+
+def exact(written: Sequence[torch.Tensor], pairs: Sequence[Pair]) -> float:
+    """Return the share of targets that were written without a mistake, end symbol included.
+
+    Args:
+        written: what was written for each source, symbol numbers.
+        pairs: the sources and their targets.
+
+    Raises:
+        ValueError: there are none, or not as many on both sides.
+
+    Example:
+        >>> exact([torch.tensor([4, 1]), torch.tensor([1])], [(torch.tensor([2]), torch.tensor([4, 1]))] * 2)
+        0.5
+    """
+    if not len(pairs) or len(written) != len(pairs):
+        raise ValueError(f"there are {len(written)} answers to {len(pairs)} pairs; give one for each")
+    return sum(torch.equal(mine, target) for mine, (_, target) in zip(written, pairs, strict=True)) / len(pairs)
+
+
+def _numbers(text: str, symbols: str) -> torch.Tensor:
+    return torch.tensor([symbols.index(symbol) for symbol in text])
+
+
+def _spelt(numbers: torch.Tensor, symbols: str) -> str:
+    return "".join(symbols[number] for number in numbers.tolist())
+
+
+def _before_stop(target: torch.Tensor) -> torch.Tensor:
+    ends = (target == STOP).nonzero()
+    return target[: int(ends[0])] if len(ends) else target

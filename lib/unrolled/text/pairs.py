@@ -1,0 +1,178 @@
+"""Arrange sequences that come with an answer: words with their tags, sources with their targets, as padded batches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from unrolled.text.batches import Batch, similar_lengths
+from unrolled.text.numbers import check_range, symbol_numbers
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+"""What is read and what is answered: symbol numbers, (length,) each."""
+
+
+class PairBatch(NamedTuple):
+    """Sources side by side and their targets, both padded at the end, as an encoder–decoder reads them.
+
+    Attributes:
+        sources: symbol numbers, (batch, n).
+        lengths: the number of symbols of each source without its pads, (batch,).
+        inputs: what the decoder reads: the start symbol and the target but for its last symbol, (batch, m).
+        targets: what it should say: the target with its end symbol, (batch, m).
+        mask: True where the target is a symbol, False where it is a pad, (batch, m).
+
+    >>> batch = pad_pairs([(torch.tensor([5, 6, 7]), torch.tensor([7, 6, 5, 1])), (torch.tensor([5]),) * 2], start=0)
+    >>> batch.inputs
+    tensor([[0, 7, 6, 5],
+            [0, 0, 0, 0]])
+    >>> batch.mask[1].tolist(), batch.lengths.tolist()
+    ([True, False, False, False], [3, 1])
+    """
+
+    sources: torch.Tensor
+    lengths: torch.Tensor
+    inputs: torch.Tensor
+    targets: torch.Tensor
+    mask: torch.Tensor
+
+
+def pad_pairs(pairs: Sequence[Pair], *, start: int, pad: int = 0) -> PairBatch:
+    """Return sources with their targets as one batch.
+
+    Args:
+        pairs: sources and targets; a target's last symbol is its end symbol.
+        start: what the decoder reads before the first symbol of a target.
+        pad: the number that fills up shorter rows; any symbol will do, since lengths and mask hide it.
+
+    Raises:
+        ValueError: there are no pairs, a source or a target is empty or does not consist of symbol numbers, or start or
+            pad is negative.
+    """
+    _check_symbols(start=start, pad=pad)
+    sources, targets = _columns(pairs, "source", "target")
+    inputs = [torch.cat([target.new_tensor([start]), target[:-1]]) for target in targets]
+    lengths, target_lengths = (torch.tensor([len(row) for row in rows]) for rows in (sources, targets))
+    padded = _padded(targets, pad)
+    return PairBatch(_padded(sources, pad), lengths, _padded(inputs, pad), padded, _mask(padded, target_lengths))
+
+
+def pad_tagged(pairs: Sequence[Pair], *, pad: int = 0) -> Batch:
+    """Return sentences with a tag for each word as one batch: inputs are words, targets their tags.
+
+    Args:
+        pairs: the numbers of the words and of the tags of each sentence, equally many.
+        pad: the number that fills up shorter rows; any word will do, since lengths and mask hide it.
+
+    Raises:
+        ValueError: there are no sentences, one is empty, one has more words than tags or fewer, or they do not consist
+            of symbol numbers; or pad is negative.
+
+    >>> pad_tagged([(torch.tensor([5, 6]), torch.tensor([2, 1])), (torch.tensor([7]), torch.tensor([2]))]).mask
+    tensor([[ True,  True],
+            [ True, False]])
+    """
+    _check_symbols(pad=pad)
+    words, tags = _columns(pairs, "sentence", "row of tags")
+    for number, (read, answered) in enumerate(zip(words, tags, strict=True)):
+        if len(read) != len(answered):
+            raise ValueError(f"sentence {number} has {len(read)} words and {len(answered)} tags; each word has one tag")
+    lengths, padded = torch.tensor([len(row) for row in words]), _padded(tags, pad)
+    return Batch(_padded(words, pad), padded, _mask(padded, lengths), lengths)
+
+
+class Examples:
+    """Cut examples into padded batches of similar length; every pass over them cuts and orders them anew.
+
+    Args:
+        pairs: what is read and what is answered, one pair for each example.
+        batch: the number of examples in a batch; in each pass, that of the longest ones may be smaller.
+        padded: makes a batch of some pairs: `pad_tagged`, or `pad_pairs` with its start symbol.
+        seed: of the orders.
+
+    Raises:
+        ValueError: there are no examples, or batch is below 1.
+
+    >>> pairs = [(torch.arange(n), torch.arange(n)) for n in (2, 9, 3, 8)]
+    >>> examples = Examples(pairs, batch=2, padded=pad_tagged)
+    >>> len(examples), sorted(tuple(examples.batch_of(update).inputs.shape) for update in (0, 1))
+    (2, [(2, 3), (2, 9)])
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        batch: int,
+        padded: Callable[[Sequence[Pair]], Batch | PairBatch],
+        *,
+        seed: int = 0,
+    ):
+        if not len(pairs):
+            raise ValueError("there are no examples; give at least one")
+        if batch < 1:
+            raise ValueError(f"batch is {batch}; it must be 1 or more")
+        self.pairs, self.batch, self._padded, self._seed = list(pairs), batch, padded, seed
+        self._lengths = torch.tensor([len(source) for source, _ in self.pairs])
+        self._order = lru_cache(maxsize=2)(self._order_of)
+
+    def __len__(self) -> int:
+        """Return the number of batches in a pass."""
+        return -(-len(self.pairs) // self.batch)
+
+    def batch_of(self, update: int) -> Batch | PairBatch:
+        """Return the batch for an update, counted from 0; after the last batch of a pass comes the next pass."""
+        return self._padded([self.pairs[row] for row in self._order(update // len(self))[update % len(self)]])
+
+    def once(self) -> list[Batch | PairBatch]:
+        """Return batches that hold every example once, the shortest first."""
+        return [
+            self._padded([self.pairs[row] for row in rows])
+            for rows in (part.tolist() for part in self._lengths.argsort(stable=True).split(self.batch))
+        ]
+
+    @property
+    def digest(self) -> str:
+        """A short hash of the examples, which depends on all their symbols and their order."""
+        content = hashlib.sha256()
+        for pair in self.pairs:
+            for part in pair:
+                content.update(len(part).to_bytes(8, "big") + part.cpu().long().contiguous().numpy().tobytes())
+        return content.hexdigest()[:16]
+
+    def _order_of(self, passed: int) -> list[list[int]]:
+        """Return the rows of each batch of a pass. (PyTorch uses no more than 32 bits of a seed.)"""
+        return similar_lengths(self._lengths, self.batch, seed=(1_000_003 * self._seed + passed) % 2**32)
+
+
+def _columns(pairs: Sequence[Pair], *names: str) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Return what is read and what is answered, checked."""
+    if not len(pairs):
+        raise ValueError("there are no pairs; give at least one")
+    columns: tuple[list[torch.Tensor], list[torch.Tensor]] = ([], [])
+    for number, pair in enumerate(pairs):
+        for column, name, part in zip(columns, names, pair, strict=True):
+            part = symbol_numbers(part, ("length",), f"the symbols of {name} {number}", empty=True)
+            if not len(part):
+                raise ValueError(f"{name} {number} is empty; leave the pair out, or end it with an end symbol")
+            check_range(part, name=f"the symbols of {name} {number}")
+            column.append(part)
+    return columns
+
+
+def _check_symbols(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if number < 0:
+            raise ValueError(f"{name} is {number}; the model reads it, so it cannot be negative")
+
+
+def _padded(rows: list[torch.Tensor], pad: int) -> torch.Tensor:
+    return pad_sequence(rows, batch_first=True, padding_value=pad)  # (batch, time)
+
+
+def _mask(padded: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    return torch.arange(padded.shape[1]) < lengths[:, None]  # (batch, time)

@@ -1,0 +1,138 @@
+# ruff: noqa
+"""What students wrote in exercises/11, right and wrong."""
+
+
+# %% 11.1 score-costs | right | as strings
+scores, additive, product, scale = "n*m", "a*(q + k + 2)", "a*(q + k)", "0"
+
+
+# %% 11.1 score-costs | wrong | a query and a key of one length
+scores, additive, product, scale = n * m, 2 * a * q + 2 * a, 2 * a * q, 0
+
+
+# %% 11.2 softmax-slope | right | as functions
+own, other = lambda a: a - a**2, lambda a, b: -(a * b)
+largest, score = 1 / 4, lambda a, u, w: a * u - a * w
+
+
+# %% 11.2 softmax-slope | wrong | the slope of a softmax as that of a logistic function everywhere
+own, other, largest, score = a * (1 - a), a * (1 - b), 0.25, a * (u - w)
+
+
+# %% 11.3 other-variances | right | as strings
+variance, scale, shifted = "d*s*r", "(d*s*r)**-0.5", "d*(s*r + m**2*(s + r))"
+
+
+# %% 11.3 other-variances | wrong | a mean that is taken off once only
+variance, scale, shifted = d * s * r, (d * s * r) ** -0.5, d * ((s + m**2) * (r + m**2) - m**2)
+
+
+# %% 11.4 masked-attention | right | in NumPy, with a very low score
+def attention(Q, K, V, allowed):
+    scores = Q.numpy() @ K.numpy().T / np.sqrt(Q.shape[1])
+    scores = np.where(allowed.numpy(), scores, -1e12)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return weights @ V.numpy(), weights
+
+
+# %% 11.4 masked-attention | wrong | a score that is not low enough
+def attention(Q, K, V, allowed):
+    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -20.0)
+    weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
+    weights = weights / weights.sum(dim=1, keepdim=True)
+    return weights @ V, weights
+
+
+# %% 11.4 masked-attention | wrong | the largest score of all is subtracted
+def attention(Q, K, V, allowed):
+    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -math.inf)
+    weights = (scores - scores.max()).exp()
+    weights = weights / weights.sum(dim=1, keepdim=True)
+    return weights @ V, weights
+
+
+# %% 11.5 several-heads | right | with einsum
+def heads(x, W_qkv, b_qkv, W_o, b_o, count):
+    qkv = torch.einsum("bth,kh->btk", x, W_qkv) + b_qkv
+    q, k, v = qkv.unflatten(2, (3, count, -1)).unbind(2)  # (batch, time, heads, d)
+    scores = torch.einsum("btad,bsad->bats", q, k) / math.sqrt(q.shape[3])
+    scores = scores + torch.full(scores.shape[2:], -math.inf).triu(1)
+    c = torch.einsum("bats,bsad->btad", scores.softmax(dim=3), v)
+    return c.flatten(2) @ W_o.T + b_o
+
+
+# %% 11.5 several-heads | wrong | queries, keys and values of each head one after the other
+def heads(x, W_qkv, b_qkv, W_o, b_o, count):
+    qkv = (x @ W_qkv.T + b_qkv).unflatten(2, (count, 3, -1))
+    q, k, v = (part.transpose(1, 2) for part in qkv.unbind(3))
+    scores = q @ k.mT / math.sqrt(q.shape[3])
+    scores = scores + torch.full(scores.shape[2:], -math.inf).triu(1)
+    return (scores.softmax(dim=3) @ v).transpose(1, 2).flatten(2) @ W_o.T + b_o
+
+
+# %% 11.6 turning-positions | right | column by column, in NumPy
+def positions(time, size):
+    P, t = np.zeros((time, size)), np.arange(time)
+    for i in range(0, size, 2):
+        P[:, i], P[:, i + 1] = np.sin(t / 10_000 ** (i / size)), np.cos(t / 10_000 ** (i / size))
+    return P
+
+
+# %% 11.6 turning-shift | right | by block_diag
+def shift(n, size):
+    angles = [n / 10_000 ** (2 * i / size) for i in range(size // 2)]
+    turns = [[[math.cos(b), math.sin(b)], [-math.sin(b), math.cos(b)]] for b in angles]
+    return torch.block_diag(*(torch.tensor(turn, dtype=torch.float64) for turn in turns))
+
+
+# %% 11.6 turning-shift | wrong | turned in single precision
+def shift(n, size):
+    angles = [n / 10_000 ** (2 * i / size) for i in range(size // 2)]
+    turns = [[[math.cos(b), math.sin(b)], [-math.sin(b), math.cos(b)]] for b in angles]
+    return torch.block_diag(*(torch.tensor(turn) for turn in turns))
+
+
+# %% 11.7 idle-effect | right | query by query
+def effect(alpha, V, rng):
+    changes = []
+    for weights in alpha:
+        before, after = weights @ V, rng.permutation(weights) @ V
+        changes.append(np.linalg.norm(after - before) / np.linalg.norm(before))
+    return float(np.mean(changes))
+
+
+# %% 11.7 idle-effect | wrong | weights and values are shuffled together
+def effect(alpha, V, rng):
+    order = rng.permutation(len(V))
+    before, after = alpha @ V, alpha[:, order] @ V[order]
+    return (np.linalg.norm(after - before, axis=1) / np.linalg.norm(before, axis=1)).mean()
+
+
+# %% 11.8 two-letters | right | by looking, without attention
+def read_on(letters, symbols):
+    said, rows = letters.tolist(), np.full((len(letters), symbols), 1 / symbols)
+    for t in range(1, len(said)):
+        found = [said[j] for j in range(2, t + 1) if said[j - 2 : j] == said[t - 1 : t + 1]]
+        if found:
+            rows[t] = np.bincount(found, minlength=symbols) / len(found)
+    return rows
+
+
+# %% 11.8 two-letters | wrong | either of the two letters is enough
+def read_on(letters, symbols):
+    x = one_hot(letters, symbols).double()
+    none = torch.zeros(2, symbols, dtype=torch.float64)
+    one, two = (torch.cat([none[:n], x])[: len(x)] for n in (1, 2))
+    scores = 99 * ((x @ one.T + one @ two.T) > 0).double()
+    return attend(scores, x, causal_mask(len(x)))[0]
+
+
+# %% 11.8 two-letters | wrong | the latest place only
+def read_on(letters, symbols):
+    said, rows = letters.tolist(), np.zeros((len(letters), symbols))
+    for t in range(1, len(said)):
+        found = [j for j in range(2, t + 1) if said[j - 2 : j] == said[t - 1 : t + 1]]
+        if found:
+            rows[t, said[found[-1]]] = 1
+    return rows

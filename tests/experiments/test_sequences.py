@@ -1,0 +1,209 @@
+"""Depth, the bottleneck, phonemes and induction heads: what is trained, what is asked, and that both can be told."""
+
+import copy
+import math
+
+import pytest
+import torch
+
+from unrolled.experiments import base, bottleneck, depth_width, find, induction, phonemes, reading, records
+from unrolled.models import EncoderDecoder, LanguageModel, TransformerLM
+from unrolled.tasks.rewriting import STOP, Reversal
+from unrolled.text import Pronunciations
+
+
+@pytest.fixture(autouse=True)
+def no_record(monkeypatch, tmp_path):
+    monkeypatch.setattr(records, "FOLDER", tmp_path / "measured")
+
+
+# Depth against width
+
+
+@pytest.mark.parametrize("profile, weights", [("quick", 80_000), ("full", 1_000_000)])
+def test_deep_and_wide_networks_have_as_many_weights(profile, weights):
+    for name in depth_width.SHAPES:
+        config = depth_width._base(name, 1, profile)
+        assert base.parameters(base.model_of(config, 59)) == pytest.approx(weights, rel=0.015), name
+
+
+@pytest.mark.parametrize("name", depth_width.SHAPES)
+def test_a_network_of_layers_is_trained_and_its_gradients_measured(name, hold_out, tmp_path):
+    hold_out(20_000)
+    config = copy.deepcopy(depth_width._base(name, 3, "quick"))
+    config["model"]["options"]["hidden_size"] = 8
+    config["recipe"] |= {"updates": 3, "batch": 2, "seq_len": 16}
+    config["text"] = reading.text("stories", 20_000, three_parts=True)
+    measured = depth_width.measure(config | {"by_story": True}, 0, tmp_path)
+    find("depth-against-width").check(records.Contender(name, config, [measured], {}))
+    layers = depth_width.SHAPES[name][1]
+    assert len(measured["gradient_before"]) == len(measured["gradient_after"]) == layers
+    assert measured["gradient_before"] != measured["gradient_after"]
+
+
+def test_the_gradient_of_a_layer_is_that_of_its_weights():
+    torch.manual_seed(0)
+    network = LanguageModel(5, hidden_size=6, num_layers=2, core="gru")
+    read = reading.Encoded(None, None, torch.randint(5, (4 * 9,)))
+    found = depth_width.by_layer(network, read, sequences=4, steps=8)
+    rows = read.held_out.view(4, 9)
+    logits, _ = network(rows[:, :-1])
+    torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten()).backward()
+    for cell, norm in zip(network.core.cells, found, strict=True):
+        flat = torch.cat([weight.grad.flatten() for weight in cell.parameters()])
+        assert norm == pytest.approx(flat.square().mean().sqrt().item(), rel=1e-4)
+
+
+# The bottleneck
+
+
+@pytest.mark.parametrize("label", bottleneck._bases("quick"))
+def test_an_encoder_decoder_is_trained_and_asked_by_length(label, tmp_path):
+    config = copy.deepcopy(bottleneck._bases("quick")[label])
+    config["model"]["options"]["hidden_size"] = 6
+    config["recipe"] |= {"updates": 2, "batch": 3}
+    config |= {"asked": 4, "lengths": config["lengths"][:2], "validations": 1}
+    measured = bottleneck.measure(config, 0, tmp_path)
+    find("bottleneck").check(records.Contender(label, config, [measured], bottleneck.axes(config)))
+    assert ("by_length" in measured) == label.startswith("reversal")
+
+
+def test_searches_and_contenders_of_the_bottleneck_are_alike():
+    searches = bottleneck._searches("quick")
+    assert {(len(one["settings"]), one["recipe"]["updates"]) for one in searches.values()} == {(8, 1500)}
+    units = {label: base.parameters(base.model_of(one, 26, 28)) for label, one in bottleneck._bases("quick").items()}
+    assert units["reversal/plain 64"] == units["reversal/backwards 64"] < units["reversal/attention 64"]
+
+
+def test_a_target_is_right_when_it_is_written_exactly(monkeypatch):
+    pairs = Reversal(4).pairs(6, torch.Generator().manual_seed(0))
+    network = EncoderDecoder(26, 28, hidden_size=4)
+    targets = [target for _, target in pairs]
+    answers = [targets[0], targets[1][:-1], *targets[2:]]
+    said = [type("Hypothesis", (), {"tokens": answer}) for answer in answers]
+    monkeypatch.setattr(bottleneck, "translate", lambda *_, **__: said)
+    assert bottleneck.right(network, pairs, 5) == pytest.approx(5 / 6)
+
+
+def test_what_is_asked_was_never_learnt_from():
+    config = copy.deepcopy(bottleneck._bases("quick")["reversal/plain 32"])
+    seeds = {bottleneck.VALIDATION_SEED % 2**32, bottleneck.TEST_SEED % 2**32}
+    learnt = {1_000_000 * seed + update for seed in range(5) for update in (0, config["recipe"]["updates"])}
+    assert len(seeds) == 2 and not seeds & learnt and min(seeds) > 5_000_000
+
+
+# Phonemes
+
+WORDS = Pronunciations(
+    {"tax": (("T", "AE", "K", "S"),), "at": (("AE", "T"),), "ta": (("T", "AA"), ("T", "AH"))},
+    {"tat": (("T", "AE", "T"),)},
+    {"attax": (("AE", "T", "AE", "K", "S"),), "taxtax": (("T", "AE", "K", "S", "T", "AE", "K", "S"),)},
+    left_out=0,
+)
+
+
+@pytest.fixture
+def few_words(monkeypatch):
+    monkeypatch.setattr(phonemes, "dictionary", lambda: WORDS)
+
+
+@pytest.mark.parametrize("label", [*phonemes.KINDS, "joint-sequence 3"])
+def test_words_are_transcribed_and_errors_counted(few_words, label, tmp_path):
+    config = copy.deepcopy((phonemes._counting() | phonemes._bases("quick"))[label])
+    if "recipe" in config:
+        config["recipe"] |= {"updates": 2, "batch": 2}
+        config["model"]["options"]["hidden_size"] = 5
+    measured = phonemes.measure(config | {"validations": 1}, 0, tmp_path)
+    experiment = find("phonemes" if "recipe" in config else "phonemes-counted")
+    experiment.check(records.Contender(label, config, [measured], phonemes.axes(config)))
+    assert ("aligned" in measured) == (label == "attention")
+    if label == "attention":
+        assert measured["aligned"] == ["taxtax"] and len(measured["weights"][0].split()) == 9 * 6
+
+
+def test_every_pronunciation_is_an_example_and_ends(few_words):
+    read = phonemes.spelt()
+    pairs = read.pairs(WORDS.train)
+    assert len(pairs) == 4 and all(int(target[-1]) == phonemes.STOP for _, target in pairs)
+    assert [tuple(read.sounds.decode(target[:-1])) for _, target in pairs][2:] == [("T", "AA"), ("T", "AH")]
+
+
+def test_error_rates_go_by_the_length_of_the_word():
+    test = {"at": (("A",),), "atatat": (("B",),), "tatata": (("B",),)}
+    found = phonemes.rates("beam", [("A",), ("B",), ("C",)], test)
+    assert found["beam_words"] == pytest.approx(1 / 3) and found["beam_phonemes"] == pytest.approx(1 / 3)
+    at = [low <= 6 < high for low, high in zip(phonemes.EDGES, phonemes.EDGES[1:], strict=False)].index(True)
+    assert found["beam_by_length"][at] == 0.5 and sum(found["beam_by_length"]) == 0.5
+
+
+# Induction heads
+
+
+def test_windows_repeat_themselves_and_what_can_be_known_is_what_repeats():
+    rows, periods = induction.repeated(50, seed=3)
+    there = induction.known(periods)
+    for row, period, known in zip(rows, periods.tolist(), there, strict=True):
+        assert torch.equal(row[period:], row[:-period]) and induction.SHORTEST <= period <= induction.LONGEST
+        assert known.tolist() == [t > period for t in range(1, induction.WINDOW)]
+    assert len(set(periods.tolist())) > 10
+
+
+class Perfect(torch.nn.Module):
+    """A model that looks back by the true period, as far as the window has begun to repeat itself."""
+
+    def costs(self, inputs, targets):
+        rows, periods = induction.repeated(induction.ASKED, seed=2**31)
+        assert torch.equal(inputs, rows[:, :-1]) and torch.equal(targets, rows[:, 1:])
+        nats = torch.full(targets.shape, math.log(26), dtype=torch.float64)
+        nats[induction.known(periods)] = 0.0
+        return nats, None
+
+
+def test_a_model_that_looks_back_pays_nothing_for_what_can_be_known():
+    found = induction.ask(Perfect())
+    assert found == {"known": 0.0, "unknown": pytest.approx(math.log(26))}
+
+
+def test_a_head_that_looks_where_it_should_scores_one(monkeypatch):
+    """In place of each layer's attention: head 0 looks at the place to read on from, head 1 at its own."""
+    network = TransformerLM(26, context=induction.WINDOW, hidden_size=8, num_layers=1, num_heads=2)
+    rows, periods = induction.repeated(20, seed=1)
+    time = induction.WINDOW - 1
+    steps = torch.arange(time)
+    alpha = torch.zeros(20, 2, time, time)
+    place = (steps - periods[:, None] + 1).clamp(min=0)
+    alpha[:, 0].scatter_(2, place[..., None], 1.0)
+    alpha[:, 1, steps, steps] = 1.0
+    block = type("Block", (), {"eval": lambda self: lambda x, mask: (x, alpha)})()
+    monkeypatch.setattr(induction.TransformerBlock, "from_torch", lambda layer: block)
+    assert induction.induction(network, rows[:, :-1], periods).tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("label", [f"{name} 0.004" for name in induction.MODELS])
+def test_a_model_is_asked_on_the_way(label, tmp_path):
+    config = copy.deepcopy(induction._contenders("quick")[label])
+    config["recipe"] |= {"updates": 2, "batch": 2}
+    config["points"] = [1, 2]
+    measured = induction.measure(config, 0, tmp_path)
+    contender = records.Contender(label, config, [measured], induction.axes(config))
+    find("induction-heads").check(contender)
+    assert measured["known"][0] == pytest.approx(math.log(26), abs=0.6)
+    assert ("heads" in measured) == label.startswith("transformer")
+    if label.startswith("transformer"):
+        assert contender["heads"].shape == (1, 2, 4 * config["model"]["options"]["num_layers"])
+
+
+def test_without_positions_the_order_of_what_was_read_is_lost():
+    config = induction._contenders("quick")["transformer-2-no-positions 0.004"]
+    torch.manual_seed(0)
+    network = induction._without_positions(config, 26).eval()
+    one = torch.tensor([[1, 2, 3, 4]])
+    blocks = [network(rows)[0][0, -1] for rows in (one, torch.tensor([[2, 1, 3, 4]]))]
+    assert not network.positions.weight.requires_grad and not network.positions.weight.any()
+    network.layers = network.layers[:1]  # a second causal layer would see who came first
+    alone = [network(rows)[0][0, -1] for rows in (one, torch.tensor([[2, 1, 3, 4]]))]
+    assert torch.allclose(alone[0], alone[1], atol=1e-5) and not torch.equal(*blocks)
+
+
+def test_stop_is_the_same_for_tasks_and_phonemes():
+    assert phonemes.STOP == STOP

@@ -1,0 +1,84 @@
+"""Probes: what is there is found, what is not there is not, and what is learnt by heart shows in the control."""
+
+import pytest
+import torch
+
+from unrolled.measure import probes
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+def halves(states, labels):
+    cut = len(states) // 2
+    return states[:cut], labels[:cut], states[cut:], labels[cut:]
+
+
+def test_what_lies_on_a_line_is_found_and_noise_is_not():
+    labels = torch.randint(3, (900,))
+    direction = torch.nn.functional.one_hot(labels, 3).float() @ torch.randn(3, 8)
+    assert probes.linear_probe(*halves(5 * direction + torch.randn(900, 8), labels)) > 0.95
+    assert probes.linear_probe(*halves(torch.randn(900, 8), labels)) == pytest.approx(1 / 3, abs=0.07)
+
+
+def test_what_takes_more_than_a_line_is_not_found():
+    bits = torch.randint(2, (800, 2))
+    exclusive = bits.sum(dim=1) % 2
+    states = bits + 0.05 * torch.randn(800, 2)
+    assert probes.linear_probe(*halves(states, exclusive)) < 0.65
+    products = torch.cat([states, (states[:, :1] - 0.5) * (states[:, 1:] - 0.5)], dim=1)
+    assert probes.linear_probe(*halves(products, exclusive)) > 0.99
+
+
+def test_the_scale_of_a_unit_and_a_dead_unit_change_nothing():
+    labels = torch.randint(3, (400,))
+    states = torch.nn.functional.one_hot(labels, 5).float() + 0.5 * torch.randn(400, 5)
+    plain = probes.linear_probe(*halves(states, labels))
+    scaled = torch.cat([states * torch.tensor([1e3, 1.0, 1e-3, 1.0, 1.0]) + 7, torch.ones(400, 1)], dim=1)
+    assert probes.linear_probe(*halves(scaled, labels)) == pytest.approx(plain, abs=0.01)
+
+
+def test_a_control_gives_each_word_one_label_and_keeps_their_frequency():
+    words = [f"w{number % 500}" for number in range(4000)]
+    labels = [0] * 3000 + [1] * 1000
+    drawn = probes.control_labels(words, labels, seed=3)
+    assert len(set(zip(words, drawn, strict=True))) == 500
+    assert drawn.count(1) / len(drawn) == pytest.approx(0.25, abs=0.06)
+    assert drawn == probes.control_labels(words, labels, seed=3) != probes.control_labels(words, labels, seed=4)
+
+
+def test_a_probe_of_the_word_alone_is_as_good_at_the_control():
+    """States that say only which word it is: the labels of the words are told, and so are those of the control."""
+    words = torch.randint(20, (1000,))
+    states = torch.nn.functional.one_hot(words, 20).float()
+    control = torch.tensor(probes.control_labels(words.tolist(), (words % 4).tolist()))
+    found = probes.Probe(probes.linear_probe(*halves(states, words % 4)), probes.linear_probe(*halves(states, control)))
+    assert found.accuracy > 0.99 and found.selectivity == pytest.approx(0, abs=0.01)
+
+
+def test_nothing_flows_back_into_the_states():
+    states = torch.randn(20, 3, requires_grad=True)
+    with torch.no_grad():
+        probes.linear_probe(*halves(states, torch.arange(20) % 2))
+    assert states.grad is None
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"penalty": 0.0}, "penalty is 0.0; it must be above 0"),
+        ({"labels": torch.zeros(3)}, r"states have shape \(4, 2\) and their labels \(3,\)"),
+        ({"held_out": torch.zeros(4, 3)}, r"held_out have shape \(4, 3\)"),
+        ({"states": torch.zeros(0, 2), "labels": torch.zeros(0)}, r"states have shape \(0, 2\)"),
+    ],
+)
+def test_what_cannot_be_probed_is_refused(change, message):
+    given = {"states": torch.zeros(4, 2), "labels": torch.zeros(4), "held_out": torch.zeros(4, 2)}
+    given |= {"answers": torch.zeros(4)} | change
+    options = {"penalty": given.pop("penalty")} if "penalty" in given else {}
+    with pytest.raises(ValueError, match=message):
+        probes.linear_probe(*given.values(), **options)
+    with pytest.raises(ValueError, match="there are 2 words and 1 labels"):
+        probes.control_labels(["a", "b"], [0])

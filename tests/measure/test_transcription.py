@@ -1,0 +1,40 @@
+"""Error rates of transcriptions, against an independent edit distance."""
+
+import random
+
+import nltk
+import pytest
+
+from unrolled.measure import edit_distance, error_rates
+from unrolled.measure.transcription import word_errors
+
+
+def test_the_edit_distance_is_nltks():
+    rng = random.Random(0)
+    for _ in range(300):
+        one, other = (rng.choices("abc", k=rng.randint(0, 8)) for _ in range(2))
+        assert edit_distance(one, other) == nltk.edit_distance(one, other) == edit_distance(other, one)
+
+
+def test_any_listed_alternative_is_right_and_the_nearest_counts():
+    read = [("R", "EH", "D"), ("R", "IY", "D")]
+    assert word_errors(("R", "IY", "D"), read) == (0, 3)
+    assert word_errors(("R", "IY"), [("R", "EH", "D", "D"), *read]) == (1, 3)
+    assert word_errors((), read) == (3, 3)
+
+
+def test_rates_are_totals_over_totals():
+    rates = error_rates([["A"], ["B", "C", "D"], ["X"]], [[["A"]], [["B", "C"]], [["X", "Y", "Z"]]])
+    assert rates.phonemes == pytest.approx((0 + 1 + 2) / (1 + 2 + 3)) and rates.words == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("written, right", [([], []), ([["A"]], []), ([["A"]], [[["A"]], [["B"]]])])
+def test_as_many_transcriptions_as_words_are_needed(written, right):
+    with pytest.raises(ValueError, match="give one for each word"):
+        error_rates(written, right)
+
+
+@pytest.mark.parametrize("alternatives", [[], [[]], [["A"], []]])
+def test_a_word_without_phonemes_is_refused(alternatives):
+    with pytest.raises(ValueError, match="there must be one, and none may be empty"):
+        error_rates([["A"]], [alternatives])

@@ -1,0 +1,114 @@
+"""Taggers that count: against counting by hand, and Viterbi against every sequence of tags there is."""
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+from unrolled.ngram import HiddenMarkovTagger, MostFrequentTag
+from unrolled.text import CorpusError, TaggedSentence, load_atis, tagged_stories
+
+TRAIN = [
+    TaggedSentence(("they", "fish"), ("PRON", "VERB")),
+    TaggedSentence(("the", "fish", "swim"), ("DET", "NOUN", "VERB")),
+    TaggedSentence(("the", "round", "fish"), ("DET", "ADJ", "NOUN")),
+    TaggedSentence(("fish", "fish"), ("NOUN", "VERB")),
+]
+
+
+def drawn(seed, sentences=30):
+    """Return random sentences of a few words and tags."""
+    rng = random.Random(seed)
+    lengths = [rng.randint(1, 6) for _ in range(sentences)]
+    return [TaggedSentence(tuple(rng.choices("abcd", k=n)), tuple(rng.choices("XYZ", k=n))) for n in lengths]
+
+
+def test_the_most_frequent_tag_is_counted_and_ties_go_to_the_first_seen():
+    tagger = MostFrequentTag(TRAIN)
+    assert tagger.tags(("fish", "the", "round", "they", "unseen")) == ("NOUN", "DET", "ADJ", "PRON", "VERB")
+    tie = MostFrequentTag([TaggedSentence(("a", "a", "b"), ("Z", "Y", "Y"))])
+    assert tie.tags(("a", "b")) == ("Z", "Y") and tie.commonest == "Y"
+    assert MostFrequentTag([TaggedSentence(("a", "b"), ("Z", "Y"))]).commonest == "Z"
+
+
+@pytest.mark.parametrize("k", [0.01, 1.0])
+def test_viterbi_finds_what_trying_everything_finds(k):
+    for seed in range(20):
+        tagger, rng = HiddenMarkovTagger(drawn(seed), k=k), random.Random(seed)
+        for n in (1, 2, 4):
+            words = rng.choices("abcde", k=n)  # e was never seen
+            every = itertools.product(tagger.names, repeat=n)
+            best = max(every, key=lambda tags: tagger.log_prob(words, tags))
+            assert tagger.log_prob(words, tagger.tags(words)) == pytest.approx(tagger.log_prob(words, best), abs=1e-12)
+
+
+def test_the_probabilities_are_shares_of_the_counts_with_k_added():
+    tagger = HiddenMarkovTagger(TRAIN, k=0.5)
+    noun, verb = tagger.names.index("NOUN"), tagger.names.index("VERB")
+    assert tagger.follow[noun, verb] == pytest.approx(math.log((2 + 0.5) / (3 + 6 * 0.5)))  # 5 tags, and the end
+    assert tagger.end[noun] == pytest.approx(math.log((1 + 0.5) / (3 + 6 * 0.5)))
+    assert tagger.start[tagger.names.index("DET")] == pytest.approx(math.log((2 + 0.5) / (4 + 5 * 0.5)))
+    column = tagger.column["fish"]
+    assert tagger.emit[noun, column] == pytest.approx(math.log((3 + 0.5) / (3 + 6 * 0.5)))  # 5 words, and unknown
+    for shares in (np.exp(tagger.emit).sum(axis=1), np.exp(tagger.follow).sum(axis=1) + np.exp(tagger.end)):
+        assert np.allclose(shares, 1)
+    assert np.exp(tagger.start).sum() == pytest.approx(1)
+
+
+def test_all_sentences_of_one_length_with_their_end_have_the_probability_of_that_length():
+    """Summed over all words and tags, p is a distribution over sentences."""
+    tagger, total = HiddenMarkovTagger(drawn(1), k=0.3), 0.0
+    a = np.exp(tagger.start)
+    for n in range(1, 200):
+        total += a @ np.exp(tagger.end)
+        a = a @ np.exp(tagger.follow)
+        if n == 2:
+            words = [*tagger.column, "unseen"]
+            by_hand = sum(
+                math.exp(tagger.log_prob(pair, tags))
+                for pair in itertools.product(words, repeat=2)
+                for tags in itertools.product(tagger.names, repeat=2)
+            )
+            assert by_hand == pytest.approx(np.exp(tagger.start) @ np.exp(tagger.follow) @ np.exp(tagger.end))
+    assert total == pytest.approx(1)
+
+
+def test_context_decides_where_a_word_alone_cannot():
+    train = tagged_stories(150, 1, 50)
+    most, markov = MostFrequentTag(train.train), HiddenMarkovTagger(train.train)
+    right = [0, 0]
+    for sentence in train.test:
+        for index, tagger in enumerate((most, markov)):
+            right[index] += sum(map(str.__eq__, tagger.tags(sentence.words), sentence.tags))
+    assert right[1] > right[0]
+
+
+def test_on_atis_the_most_frequent_tag_is_right_as_often_as_is_known():
+    pytest.importorskip("conllu", reason="the package conllu is not installed")
+    try:
+        corpus = load_atis()
+    except CorpusError as error:
+        if "cannot download" not in str(error):
+            raise
+        pytest.skip(f"no network and no mirror: {error}")
+    tagger = MostFrequentTag(corpus.train)
+    right = sum(sum(map(str.__eq__, tagger.tags(each.words), each.tags)) for each in corpus.test)
+    assert right == 6314 and round(100 * right / 6580, 2) == 95.96
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: MostFrequentTag([]), "there are no sentences"),
+        (lambda: HiddenMarkovTagger([]), "there are no sentences"),
+        (lambda: HiddenMarkovTagger(TRAIN, k=0), "k is 0; it must be above 0"),
+        (lambda: HiddenMarkovTagger(TRAIN).tags(()), "there are no words"),
+        (lambda: HiddenMarkovTagger(TRAIN).log_prob(("fish",), ("NOUN", "VERB")), "there are 1 words"),
+        (lambda: HiddenMarkovTagger(TRAIN).log_prob(("fish",), ("ADV",)), "each word has one of"),
+    ],
+)
+def test_what_cannot_be_tagged_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,58 @@
+"""The pronouncing dictionary: stress dropped, split by word, what is written with marks counted and left out."""
+
+import random
+
+import pytest
+
+from unrolled.text import CorpusError, pronunciations, sources
+
+LINES = [
+    "'bout B AW1 T",
+    "a.m. EY2 EH1 M",
+    "aalborg AO1 L B AO0 R G # place, danish",
+    "aalborg(2) AA1 L B AO0 R G",
+    "permit P ER0 M IH1 T",
+    "permit(2) P ER1 M IH2 T",
+    "zoo Z UW1",
+]
+
+
+def test_stress_and_remarks_are_dropped_and_alternatives_that_then_agree_are_one():
+    words, left_out = pronunciations.read_dictionary("\n".join(LINES))
+    assert words["aalborg"] == (("AO", "L", "B", "AO", "R", "G"), ("AA", "L", "B", "AO", "R", "G"))
+    assert words["permit"] == (("P", "ER", "M", "IH", "T"),)
+    assert set(words) == {"aalborg", "permit", "zoo"} and left_out == 2
+
+
+def test_an_entry_without_phonemes_is_refused():
+    with pytest.raises(ValueError, match="the entry 'zoo # animals' has no phonemes"):
+        pronunciations.read_dictionary("zoo # animals")
+
+
+def test_a_word_goes_to_its_part_with_all_alternatives_whatever_the_order():
+    entries = [f"w{'abcdefghij'[n % 10]}{n}({k}) AH0\n" for n in range(400) for k in (1, 2)]
+    parts = sources.by_word({"": "".join(entries)})
+    random.Random(0).shuffle(entries)
+    again = sources.by_word({"": "".join(entries)})
+    words = [{sources.headword(line) for line in part.splitlines()} for part in parts]
+    assert words == [{sources.headword(line) for line in part.splitlines()} for part in again]
+    assert not words[0] & words[1] and not words[0] & words[2] and not words[1] & words[2]
+    assert sum(map(len, words)) == 400 and [round(len(part) / 400, 1) for part in words] in (
+        [0.8, 0.1, 0.1],
+        [0.9, 0.0, 0.1],
+    )
+
+
+def test_the_real_dictionary_has_its_words_in_three_parts():
+    try:
+        dictionary = pronunciations.load_cmudict()
+    except CorpusError as error:
+        if "cannot download" not in str(error):
+            raise
+        pytest.skip(f"no network and no mirror: {error}")
+    parts = dictionary.train, dictionary.validation, dictionary.test
+    assert [len(part) for part in parts] == [99_748, 5_819, 11_926] and dictionary.left_out == 8_559
+    assert not set(parts[0]) & set(parts[2]) and not set(parts[0]) & set(parts[1]) and not set(parts[1]) & set(parts[2])
+    assert len(dictionary.phonemes) == 39 and "AH" in dictionary.phonemes and "AH0" not in dictionary.phonemes
+    assert all(word.isascii() and word.isalpha() and word.islower() for part in parts for word in part)
+    assert dictionary.test["read"] == (("R", "EH", "D"), ("R", "IY", "D"))

@@ -1,0 +1,114 @@
+"""Tagged sentences: ATIS as it was published, and stories whose grammar knows the class of every word."""
+
+import random
+import sys
+from collections import Counter
+
+import pytest
+
+from unrolled.text import CorpusError, stories, tagged
+
+CONLLU = """\
+# text = don't go
+1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tdo\tdo\tAUX\t_\t_\t3\taux\t_\t_
+2\tn't\tnot\tPART\t_\t_\t3\tadvmod\t_\t_
+3\tgo\tgo\tVERB\t_\t_\t0\troot\t_\t_
+
+1\tyes\tyes\tINTJ\t_\t_\t0\troot\t_\t_
+"""
+
+
+def atis():
+    """Return ATIS; skip where the corpus or the package is not here."""
+    pytest.importorskip("conllu", reason="the package conllu is not installed")
+    try:
+        return tagged.load_atis()
+    except CorpusError as error:
+        if "cannot download" not in str(error):
+            raise
+        pytest.skip(f"no network and no mirror: {error}")
+
+
+def test_conllu_is_read_word_by_word_with_universal_tags():
+    pytest.importorskip("conllu", reason="the package conllu is not installed")
+    first, second = tagged.read_conllu(CONLLU)
+    assert first == (("do", "n't", "go"), ("AUX", "PART", "VERB"))
+    assert second == (("yes",), ("INTJ",))
+
+
+def test_a_treebank_without_tags_is_refused():
+    pytest.importorskip("conllu", reason="the package conllu is not installed")
+    with pytest.raises(ValueError, match="sentence 2 has a word without a tag.*give a treebank that is tagged"):
+        list(tagged.read_conllu(CONLLU.replace("INTJ", "_")))
+
+
+def test_without_the_package_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "conllu", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install conllu, or .*unrolled\[tagging\]"):
+        list(tagged.read_conllu(CONLLU))
+
+
+def test_atis_is_the_published_split():
+    corpus = atis()
+    assert [len(part) for part in (corpus.train, corpus.validation, corpus.test)] == [4274, 572, 586]
+    words = [sum(len(sentence.words) for sentence in part) for part in (corpus.train, corpus.validation, corpus.test)]
+    assert words == [48_655, 6_644, 6_580]
+    assert len(set(corpus.words)) == 863 and len(tagged.ambiguous_words(corpus.train)) == 76
+    assert len(corpus.tags) == 13 and {"NOUN", "PROPN", "VERB"} < set(corpus.tags)
+    unknown = [word for sentence in corpus.test for word in sentence.words if word not in set(corpus.words)]
+    assert len(unknown) == 43
+
+
+def test_the_tagged_stories_are_the_stories_of_the_book():
+    rng, other = random.Random(3), random.Random(3)
+    for _ in range(50):
+        story, drawn = tagged.tag_story(rng), stories.grammar().sample(other)
+        assert [*story.words] == [*stories.words(drawn.text), "\n"] and len(story.tags) == len(story.words)
+
+
+def test_every_word_of_a_class_is_one_that_the_grammar_has_there():
+    values, count = stories.grammar().values, Counter()
+    for story in tagged.tagged_stories(300, 1, 1).train:
+        for word, tag in zip(*story, strict=True):
+            count[tag] += 1
+            if tag in values:
+                assert any(word in stories.words(value) for value in values[tag]), (word, tag)
+    assert set(count) == {*tagged.CLASSES, tagged.OTHER}
+    assert count["they"] > count["their"] > count["them"]
+
+
+def test_what_is_recalled_has_the_class_of_its_kind():
+    """The recalls are noted by other code: where each stands, and what kind it is."""
+    rng, other = random.Random(7), random.Random(7)
+    for _ in range(100):
+        story, drawn = tagged.tag_story(rng), stories.grammar().sample(other)
+        tag_at = dict(zip(stories.word_positions(drawn.text), story.tags, strict=False))
+        for recall in drawn.recalls:
+            if recall.kind in tagged.CLASSES:
+                assert tag_at[recall.position] == recall.kind
+            elif recall.kind == "pronoun":
+                assert tag_at[recall.position] in ("they", "them", "their")
+            else:
+                assert tag_at[recall.position] == tagged.OTHER
+
+
+def test_an_article_belongs_to_no_class_and_a_value_of_two_words_has_one():
+    pairs = [pair for story in tagged.tagged_stories(300, 1, 1).train for pair in zip(*story, strict=True)]
+    assert {tag for word, tag in pairs if word in ("a", "an", "A", "An")} == {tagged.OTHER}
+    halls = [pairs[place - 1 : place + 1] for place, (word, _) in enumerate(pairs) if word == "hall"]
+    assert halls and all(pair == [("town", "place"), ("hall", "place")] for pair in halls)
+
+
+def test_her_is_ambiguous_until_the_next_word():
+    corpus = tagged.tagged_stories(300, 1, 1)
+    assert "her" in tagged.ambiguous_words(corpus.train)
+
+
+def test_the_parts_are_drawn_apart_and_begin_alike_whatever_their_sizes():
+    small, large = tagged.tagged_stories(2, 1, 1, seed=5), tagged.tagged_stories(4, 3, 2, seed=5)
+    assert large.train[:2] == small.train and large.validation[:1] == small.validation
+    assert len({story for part in (large.train, large.validation, large.test) for story in part}) == 9
+    assert tagged.tagged_stories(2, 1, 1, seed=6).train != small.train
+    with pytest.raises(ValueError, match="2, 0 and 1 stories; each needs at least 1"):
+        tagged.tagged_stories(2, 0, 1)
