@@ -9,8 +9,10 @@ import nbformat
 import pytest
 
 import bootstrap_cell
+import cell_runs
 import exercises
-from exercise_cases import CASES, SOLUTIONS, VISIBLE, attempts, mistakes, mutants, of_wrong_types, role, run, visible
+from cell_runs import run
+from exercise_cases import CASES, SOLUTIONS, attempts, mistakes, mutants, of_wrong_types, role, visible
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -23,7 +25,7 @@ MUTANTS = {f"{case}: {name}": (case, cells) for case, (_, part) in CASES.items()
 @pytest.mark.parametrize("case", CASES)
 def test_the_solution_passes_and_writes_nothing_that_nbgrader_takes_for_an_error(case, capfd):
     before, exercise = CASES[case]
-    error, where = run(before + exercise.cells)
+    error, where = run(before + exercise.cells, anew=True)
     assert error is None, f"{where}: {error!r}"
     assert not capfd.readouterr().err
 
@@ -36,15 +38,19 @@ def test_the_stub_fails_and_gives_a_hint(case):
         error, _ = run(before + [stub if cell is given else cell for cell in exercise.cells])
         assert isinstance(error, NotImplementedError), f"{given.id}: {error!r}"
         assert len(str(error)) > 30, f"{given.id} gives no hint; write one as ### HINT in the solution"
-    if case in VISIBLE:
-        folded = re.findall(r"^<summary>Hint (\d)", "\n".join(cell.source for cell in exercise.cells), re.MULTILINE)
-        assert folded == ["1", "2", "3"], f"hints fold in three levels; {case} has {folded}"
+    folded = re.findall(r"^<summary>Hint (\d)", "\n".join(cell.source for cell in exercise.cells), re.MULTILINE)
+    assert folded == ["1", "2", "3"], f"hints fold in three levels; {case} has {folded}"
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_planted_mistake_is_caught_by_a_check_that_says_something(mutant):
+def test_a_planted_mistake_is_caught_by_a_check_that_says_something_and_shows_unless_it_is_listed_as_hidden(mutant):
     case, cells = MUTANTS[mutant]
-    error, where = run(CASES[case][0] + cells)
+    before, shown = CASES[case][0], visible(cells)
+    error, where = run(before + shown)
+    hidden = mutant.partition(": ")[2].startswith("hidden:")
+    assert (error is None) == hidden, f"{error!r}; a mistake that shows is not hidden, and one that does not has to be"
+    if hidden:
+        error, where = run(before + cells)
     assert isinstance(error, AssertionError), f"{where}: {error!r}"
     assert where in {cell.id for cell in cells if role(cell, "grade")}, f"the error is not a check's, but from {where}"
     assert len(str(error)) > 20, f"the check in {where} says only {str(error)!r}"
@@ -75,20 +81,12 @@ def test_an_exercise_is_graded_by_one_cell_worth_its_difficulty(case):
 ATTEMPTS = {name: (number, verdict, cells) for number, name, verdict, cells in attempts()}
 RIGHT = [name for name, (_, verdict, _) in ATTEMPTS.items() if verdict == "right"]
 WRONG = [name for name, (_, verdict, _) in ATTEMPTS.items() if verdict == "wrong"]
-TYPES = {f"{number}: {name}": (number, c) for number, (_, part) in VISIBLE.items() for name, c in of_wrong_types(part)}
+TYPES = {f"{number}: {name}": (number, c) for number, (_, part) in CASES.items() for name, c in of_wrong_types(part)}
 
 
-@pytest.mark.parametrize("mutant", [name for name, (case, _) in MUTANTS.items() if case in VISIBLE])
-def test_a_planted_mistake_fails_visibly_unless_it_is_listed_as_hidden(mutant):
-    case, cells = MUTANTS[mutant]
-    error, _ = run(VISIBLE[case][0] + visible(cells))
-    hidden = mutant.partition(": ")[2].startswith("hidden:")
-    assert (error is None) == hidden, f"{error!r}; a mistake that shows is not hidden, and one that does not has to be"
-
-
-@pytest.mark.parametrize("case", VISIBLE)
+@pytest.mark.parametrize("case", CASES)
 def test_what_is_hidden_is_said_with_its_reason(case):
-    exercise = VISIBLE[case][1]
+    exercise = CASES[case][1]
     said = any("Not checked here: " in cell.source for cell in exercise.cells if cell.cell_type == "markdown")
     names = [name for name, _ in mutants(exercise)]
     tests = any("### BEGIN HIDDEN TESTS" in cell.source for cell in exercise.cells)
@@ -214,9 +212,9 @@ def test_a_notebook_says_how_many_cells_to_run_first(notebook):
     assert said == {2: "two", 3: "three", 4: "four"}[sum(cell.cell_type == "code" for cell in rest)]
 
 
-@pytest.mark.parametrize("case", VISIBLE)
+@pytest.mark.parametrize("case", CASES)
 def test_the_signature_of_a_library_function_that_a_student_must_call_is_given(case):
-    before, exercise = VISIBLE[case]
+    before, exercise = CASES[case]
     trees = [ast.parse(cell.source) for cell in before if cell.cell_type == "code"]
     imports = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     library = {name.name for node in imports if node.module.startswith("unrolled") for name in node.names}
