@@ -23,6 +23,12 @@ from places import ROOT
 ANSWERS = str(ROOT / "lib" / "unrolled" / "answers.py")
 LONG = 0.5  # seconds; what cells that took longer leave is kept
 MANY = 8  # so much is kept at a time, what was used last
+GENERATORS = [
+    (torch.get_rng_state, torch.set_rng_state),
+    (torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all),
+    (np.random.get_state, np.random.set_state),
+    (random.getstate, random.setstate),
+]
 KEPT: dict[tuple, "Left"] = {}  # by the cells, (id, source) each
 
 
@@ -35,18 +41,14 @@ class Left:
 
     def __init__(self, space: dict):
         self.space, self.values = space, copied(space)
-        self.generators = torch.get_rng_state(), torch.cuda.get_rng_state_all(), np.random.get_state(), random.getstate()
+        self.generators = [(put, get()) for get, put in GENERATORS]
 
     def again(self) -> dict:
         """Return the namespace, in which all is again as it was; functions defined there look into the same one."""
         values = copied(self.values)
         self.space.clear()
         self.space.update(values)
-        for put, state in zip(
-            (torch.set_rng_state, torch.cuda.set_rng_state_all, np.random.set_state, random.setstate),
-            self.generators,
-            strict=True,
-        ):
+        for put, state in self.generators:
             put(state)
         return self.space
 

@@ -103,7 +103,7 @@ def of_wrong_types(exercise) -> Iterator[tuple[str, list]]:
             else:
                 continue
             for how, line in wrong.items():
-                changed = copy.deepcopy(exercise.cells)
-                (mine,) = [other for other in changed if other.id == cell.id]
-                mine.source += f"\n{line}"
-                yield f"{named} {how}", changed
+                cells = copy.deepcopy(exercise.cells)
+                at = next(place for place, other in enumerate(cells) if other.id == cell.id)
+                after = nbformat.v4.new_code_cell(line, id=f"{cell.id}-again")  # what came before need not run again
+                yield f"{named} {how}", [*cells[: at + 1], after, *cells[at + 1 :]]
