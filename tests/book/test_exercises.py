@@ -356,7 +356,9 @@ def test_what_cells_leave_is_kept_and_whoever_runs_them_next_finds_it_untouched(
     begin = """
 import random
 import numpy, torch
-open({!r}, "a").write("begun ")
+with open({!r}, "a") as log:
+    log.write("begun ")
+del log
 seen, weight = [], torch.zeros(2, requires_grad=True)
 def look():
     return list(seen)
@@ -379,7 +381,8 @@ def look():
 
 def test_what_cannot_be_copied_is_not_kept_and_runs_again(tmp_path):
     log = str(tmp_path / "log")
-    begin = f"open({log!r}, 'a').write('begun ')\nimport torch\nloss = torch.ones(2, requires_grad=True).sum()"
+    begin = f"with open({log!r}, 'a') as file:\n    file.write('begun ')\ndel file\n"
+    begin += "import torch\nloss = torch.ones(2, requires_grad=True).sum()"
     for _ in range(2):
         assert run(slow(begin, "loss.backward()")) == (None, "")
     assert (tmp_path / "log").read_text() == "begun begun "
