@@ -16,7 +16,7 @@ SPREAD := --numprocesses logical --maxprocesses 4 --dist worksteal
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
 FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib tests tools benchmarks chapters solutions noxfile.py
 LINT_JS := $(RUN) tools/lint_scripts.py
-.PHONY: help environment book html chapters exercises records playground check test bench compat claims address clean
+.PHONY: help environment book html chapters exercises records playground check test bench compat claims gpu address clean
 
 # $(call stage,NAME,COMMAND) runs a stage of `make test`, which must succeed and change no file of the project.
 state = { git status --porcelain; git diff HEAD; } 2>/dev/null | cksum
@@ -73,6 +73,9 @@ compat: environment  ## other Pythons, packages, processors; all graded (PART=te
 claims: environment  ## every chapter's asserts under five fresh seeds, one and two threads; ten kills (CHAPTER=02: one)
 	@$(RUN) tools/claims.py $(CHAPTER)
 	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/training/test_kills.py)
+
+gpu: environment  ## on a GPU: every solution, and every chapter at full size; goes on where it was stopped
+	@status=0; $(RUN) tools/gpu.py || status=1; $(RUN) tools/record_page.py; exit $$status
 
 address:  ## put address and version where they stand (URL=https://github.com/you/unrolled: another address)
 	@$(PYTHON) tools/address.py $(if $(URL),"$(URL)")

@@ -1,6 +1,7 @@
 """Write the page of all records, `records.md`: what each measures, how, and where the book shows it.
 
-``make chapters`` and ``make records`` call it when they have done their work; nothing else changes the page.
+``make chapters``, ``make records`` and ``make gpu`` call it when they have done their work; nothing else changes the
+page.
 """
 
 import re
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import drawn_from
 import gallery
+import gpu
 from unrolled import experiments
 from unrolled.experiments import Experiment, Metric, Record, records
 
@@ -25,10 +27,11 @@ missing from any.
 
 
 def page(root: Path) -> str:
-    """Return the page: every experiment's record, and where the chapters below `root` use it."""
+    """Return the page: every experiment's record, where the chapters below `root` use it, and what ran on a GPU."""
     names = list(experiments.EXPERIMENTS)
     uses = drawn_from.uses(sorted(root.glob("chapters/*.ipynb")), names)
-    return HEAD + "".join(entry(experiments.find(name), uses[name]) for name in names)
+    entries = "".join(entry(experiments.find(name), uses[name]) for name in names)
+    return HEAD + entries + gpu.section(root, gpu.WRITTEN)
 
 
 def entry(experiment: Experiment, use: drawn_from.Use) -> str:

@@ -2,15 +2,20 @@
 
 import ast
 import copy
+import random
 import re
 import traceback
 
 import nbformat
+import numpy as np
 import pytest
+import torch
 
 import bootstrap_cell
+import cell_runs
 import exercises
-from exercise_cases import CASES, SOLUTIONS, VISIBLE, attempts, mistakes, mutants, of_wrong_types, role, run, visible
+from cell_runs import run
+from exercise_cases import CASES, SOLUTIONS, attempts, mistakes, mutants, of_wrong_types, role, visible
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -23,7 +28,7 @@ MUTANTS = {f"{case}: {name}": (case, cells) for case, (_, part) in CASES.items()
 @pytest.mark.parametrize("case", CASES)
 def test_the_solution_passes_and_writes_nothing_that_nbgrader_takes_for_an_error(case, capfd):
     before, exercise = CASES[case]
-    error, where = run(before + exercise.cells)
+    error, where = run(before + exercise.cells, anew=True)
     assert error is None, f"{where}: {error!r}"
     assert not capfd.readouterr().err
 
@@ -36,15 +41,19 @@ def test_the_stub_fails_and_gives_a_hint(case):
         error, _ = run(before + [stub if cell is given else cell for cell in exercise.cells])
         assert isinstance(error, NotImplementedError), f"{given.id}: {error!r}"
         assert len(str(error)) > 30, f"{given.id} gives no hint; write one as ### HINT in the solution"
-    if case in VISIBLE:
-        folded = re.findall(r"^<summary>Hint (\d)", "\n".join(cell.source for cell in exercise.cells), re.MULTILINE)
-        assert folded == ["1", "2", "3"], f"hints fold in three levels; {case} has {folded}"
+    folded = re.findall(r"^<summary>Hint (\d)", "\n".join(cell.source for cell in exercise.cells), re.MULTILINE)
+    assert folded == ["1", "2", "3"], f"hints fold in three levels; {case} has {folded}"
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_planted_mistake_is_caught_by_a_check_that_says_something(mutant):
+def test_a_planted_mistake_is_caught_by_a_check_that_says_something_and_shows_unless_it_is_listed_as_hidden(mutant):
     case, cells = MUTANTS[mutant]
-    error, where = run(CASES[case][0] + cells)
+    before, shown = CASES[case][0], visible(cells)
+    error, where = run(before + shown)
+    hidden = mutant.partition(": ")[2].startswith("hidden:")
+    assert (error is None) == hidden, f"{error!r}; a mistake that shows is not hidden, and one that does not has to be"
+    if hidden:
+        error, where = run(before + cells)
     assert isinstance(error, AssertionError), f"{where}: {error!r}"
     assert where in {cell.id for cell in cells if role(cell, "grade")}, f"the error is not a check's, but from {where}"
     assert len(str(error)) > 20, f"the check in {where} says only {str(error)!r}"
@@ -75,20 +84,12 @@ def test_an_exercise_is_graded_by_one_cell_worth_its_difficulty(case):
 ATTEMPTS = {name: (number, verdict, cells) for number, name, verdict, cells in attempts()}
 RIGHT = [name for name, (_, verdict, _) in ATTEMPTS.items() if verdict == "right"]
 WRONG = [name for name, (_, verdict, _) in ATTEMPTS.items() if verdict == "wrong"]
-TYPES = {f"{number}: {name}": (number, c) for number, (_, part) in VISIBLE.items() for name, c in of_wrong_types(part)}
+TYPES = {f"{number}: {name}": (number, c) for number, (_, part) in CASES.items() for name, c in of_wrong_types(part)}
 
 
-@pytest.mark.parametrize("mutant", [name for name, (case, _) in MUTANTS.items() if case in VISIBLE])
-def test_a_planted_mistake_fails_visibly_unless_it_is_listed_as_hidden(mutant):
-    case, cells = MUTANTS[mutant]
-    error, _ = run(VISIBLE[case][0] + visible(cells))
-    hidden = mutant.partition(": ")[2].startswith("hidden:")
-    assert (error is None) == hidden, f"{error!r}; a mistake that shows is not hidden, and one that does not has to be"
-
-
-@pytest.mark.parametrize("case", VISIBLE)
+@pytest.mark.parametrize("case", CASES)
 def test_what_is_hidden_is_said_with_its_reason(case):
-    exercise = VISIBLE[case][1]
+    exercise = CASES[case][1]
     said = any("Not checked here: " in cell.source for cell in exercise.cells if cell.cell_type == "markdown")
     names = [name for name, _ in mutants(exercise)]
     tests = any("### BEGIN HIDDEN TESTS" in cell.source for cell in exercise.cells)
@@ -214,9 +215,9 @@ def test_a_notebook_says_how_many_cells_to_run_first(notebook):
     assert said == {2: "two", 3: "three", 4: "four"}[sum(cell.cell_type == "code" for cell in rest)]
 
 
-@pytest.mark.parametrize("case", VISIBLE)
+@pytest.mark.parametrize("case", CASES)
 def test_the_signature_of_a_library_function_that_a_student_must_call_is_given(case):
-    before, exercise = VISIBLE[case]
+    before, exercise = CASES[case]
     trees = [ast.parse(cell.source) for cell in before if cell.cell_type == "code"]
     imports = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     library = {name.name for node in imports if node.module.startswith("unrolled") for name in node.names}
@@ -247,7 +248,7 @@ def test_a_notebook_keeps_the_rules_of_its_cells(notebook):
 OPEN = {stem: exercises.open_task(solution) for stem, solution in SOLUTIONS.items()}
 
 
-@pytest.mark.parametrize("stem", [stem for stem, cells in OPEN.items() if cells])
+@pytest.mark.parametrize("stem", OPEN)
 def test_the_reference_solution_of_an_open_task_runs_and_has_a_report_and_a_rubric(stem):
     cells = OPEN[stem]
     assert run(exercises.split(SOLUTIONS[stem])[0] + cells) == (None, "")
@@ -258,8 +259,8 @@ def test_the_reference_solution_of_an_open_task_runs_and_has_a_report_and_a_rubr
     assert len(report.source.split()) > 100, "the report is a stub"
 
 
-def test_chapters_1_to_6_have_an_open_task_and_where_there_is_one_the_notebook_ends_with_it():
-    assert [int(stem[:2]) for stem, cells in OPEN.items() if cells][:6] == [1, 2, 3, 4, 5, 6]
+def test_every_notebook_ends_with_an_open_task():
+    assert all(OPEN.values()), f"no open task: {[stem for stem, cells in OPEN.items() if not cells]}"
     for cells in OPEN.values():
         assert not any(cell.source.startswith("## ") for cell in cells[1:])
 
@@ -342,3 +343,51 @@ def test_an_error_is_laid_at_its_cell(source, error, where):
     cell = nbformat.v4.new_code_cell(source, id="a")
     raised, place = run([cell])
     assert place == where and (raised is None if error is None else isinstance(raised, error))
+
+
+def slow(*sources) -> list:
+    """Return code cells of which the first takes so long that what it leaves is kept."""
+    first = f"import time\ntime.sleep({1.2 * cell_runs.LONG})\n"
+    cells = (first + sources[0], *sources[1:])
+    return [nbformat.v4.new_code_cell(source, id=f"cell-{at}") for at, source in enumerate(cells)]
+
+
+def test_what_cells_leave_is_kept_and_whoever_runs_them_next_finds_it_untouched(tmp_path):
+    begin = """
+import random
+import numpy, torch
+with open({!r}, "a") as log:
+    log.write("begun ")
+del log
+seen, weight = [], torch.zeros(2, requires_grad=True)
+def look():
+    return list(seen)
+"""
+    begin = begin.format(str(tmp_path / "log"))
+    spoil = "seen.append(1)\nweight.data += 1\ntorch.rand(1), numpy.random.rand(), random.random()"
+    drawn = "drawn = torch.rand(1).item(), numpy.random.rand(), random.random()\n"
+    torch.manual_seed(3), np.random.seed(3), random.seed(3)
+    expected = torch.rand(1).item(), np.random.rand(), random.random()
+    torch.manual_seed(3), np.random.seed(3), random.seed(3)
+    look = (
+        f"assert look() == [] and not weight.any() and weight.requires_grad\n{drawn}assert drawn == {expected}, drawn"
+    )
+    for rest in (spoil, look, spoil, look):
+        assert run(slow(begin, rest)) == (None, "")
+    assert (tmp_path / "log").read_text() == "begun "
+    assert run(slow(begin, look), anew=True)[1] == "cell-1", "run anew, the generators have gone on"
+    assert (tmp_path / "log").read_text() == "begun begun "
+
+
+def test_what_cannot_be_copied_is_not_kept_and_runs_again(tmp_path):
+    log = str(tmp_path / "log")
+    begin = f"with open({log!r}, 'a') as file:\n    file.write('begun ')\ndel file\n"
+    begin += "import torch\nloss = torch.ones(2, requires_grad=True).sum()"
+    for _ in range(2):
+        assert run(slow(begin, "loss.backward()")) == (None, "")
+    assert (tmp_path / "log").read_text() == "begun begun "
+
+
+def test_a_cell_that_differs_is_no_cell_that_was_kept():
+    assert run(slow("a = 1", "assert a == 1")) == (None, "")
+    assert isinstance(run(slow("a = 2", "assert a == 1, 'it is 2'"))[0], AssertionError)

@@ -15,7 +15,8 @@ from traitlets.config import PyFileConfigLoader
 import exercises
 import minutes
 import teaching
-from exercise_cases import CASES, SOLUTIONS, mutants, role, run
+from cell_runs import run
+from exercise_cases import CASES, SOLUTIONS, mutants, role
 from places import ROOT
 from unrolled import answers
 from unrolled.__main__ import parser
