@@ -16,6 +16,7 @@ from unrolled.experiments import (
     gradients,
     input_gradient,
     learning_rates,
+    lengths,
     memory,
     memory_tasks,
     model_kinds,
@@ -55,6 +56,7 @@ QUESTIONS = (  # in the order of the chapters
     exposure,
     decoding_ways,
     state_tracking,
+    lengths,
     playground,
 )
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}

@@ -7,7 +7,6 @@ of them alike.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -30,19 +29,11 @@ from unrolled.experiments.base import (
     recipe_of,
 )
 from unrolled.experiments.gated_stories import EMBEDDING, compared, core_parameters
+from unrolled.measure.hardware import seconds
 from unrolled.training import Recipe, train
 
 Configurations = Mapping[str, Configuration]
 Key = TypeVar("Key", bound=Hashable)
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Return how long some work takes; on a GPU, until it is done there."""
-    wait = torch.cuda.synchronize if settings.device().type == "cuda" else (lambda: None)
-    started = time.perf_counter()
-    work()
-    wait()
-    return time.perf_counter() - started
 
 
 def medians(works: Mapping[Key, Callable[[], object]], config: Configuration) -> dict[Key, float]:

@@ -1,12 +1,12 @@
-"""Measurements of trained models (chapters 4, 5 and 7).
+"""Measurements of trained models, and of what it costs to train them (chapters 4, 5, 7 and 12).
 
 `evaluation` scores a text, `recall` tests what was remembered, and `breakdown` finds where the loss comes from.
 `comparison` asks whether a difference would come out the same again. `gradients` and `jacobians` follow the derivative
 back through time; `neurons` and `influence` look at single units and symbols. `submission` scores a model that somebody
-else wrote.
+else wrote. `hardware` times the machine, and `memory` counts what a backward pass keeps.
 """
 
-from unrolled.measure import breakdown, comparison, gradients, neurons, submission
+from unrolled.measure import breakdown, comparison, gradients, hardware, memory, neurons, submission
 from unrolled.measure.evaluation import Score, evaluate, token_nats
 from unrolled.measure.influence import symbol_influence
 from unrolled.measure.recall import first_choice_by_lag, recall_by_lag
@@ -18,6 +18,8 @@ __all__ = [
     "evaluate",
     "first_choice_by_lag",
     "gradients",
+    "hardware",
+    "memory",
     "neurons",
     "recall_by_lag",
     "submission",
