@@ -1,4 +1,4 @@
-"""A machine's roofs are operations and bytes over the shortest time."""
+"""A machine's roofs are operations and bytes over the shortest time, and everything is timed in turn."""
 
 import itertools
 
@@ -17,35 +17,26 @@ def clock(monkeypatch):
 
 def test_the_shortest_of_the_rounds_counts_and_the_first_is_not_timed(clock):
     done = []
-    assert hardware.fastest(lambda: done.append(1), rounds=3) == 2.0
-    assert len(done) == 4
+    works = {name: lambda name=name: done.append(name) for name in "ab"}
+    assert hardware.fastest(works, rounds=2) == {"a": 3, "b": 2}  # 4 and 3 seconds; 2 and 4
+    assert "".join(done) == "ab" * 3
 
 
-def test_peak_and_bandwidth_are_amounts_over_seconds(clock):
-    assert hardware.peak(8, rounds=3) == 2 * 8**3 / 2
-    assert hardware.bandwidth(8192, rounds=3) == 8192 / 2
+def test_the_roofs_are_amounts_over_seconds(clock, monkeypatch):
+    monkeypatch.setattr(hardware, "SIDE", 8)
+    monkeypatch.setattr(hardware, "LARGE", 4096)
+    monkeypatch.setattr(hardware, "SMALL", 1024)
+    gradients = []
+    roofs, taken = hardware.measure({"a": lambda: gradients.append(torch.is_grad_enabled())}, rounds=1)
+    assert roofs == (2 * 8**3 / 4, 4096 / 2, 1024 / 3)
+    assert taken == {"a": 4} and not any(gradients)
 
 
-def test_a_large_product_is_no_slower_than_a_matrix_and_a_vector():
-    assert hardware.peak(256, rounds=3) > 2 * hardware.bandwidth(2**22, rounds=3) / 4
+def test_a_large_product_does_more_with_each_number_than_reading_does():
+    roofs, _ = hardware.measure({}, rounds=3)
+    assert roofs.peak > 2 * roofs.memory / 4
 
 
-@pytest.mark.parametrize(
-    ("measure", "message"),
-    [
-        (lambda: hardware.fastest(lambda: None, 0), "rounds is 0"),
-        (lambda: hardware.peak(0), "size is 0"),
-        (lambda: hardware.bandwidth(4097), "size is 4097"),
-        (lambda: hardware.bandwidth(0), "size is 0"),
-    ],
-)
-def test_amounts_that_measure_nothing_are_named(measure, message):
-    with pytest.raises(ValueError, match=message):
-        measure()
-
-
-def test_no_gradient_is_recorded(monkeypatch):
-    seen = []
-    monkeypatch.setattr(hardware, "fastest", lambda work, rounds: seen.append(torch.is_grad_enabled()) or 1.0)
-    hardware.peak(4), hardware.bandwidth(4096)
-    assert seen == [False, False]
+def test_no_round_is_named():
+    with pytest.raises(ValueError, match="rounds is 0"):
+        hardware.fastest({}, 0)

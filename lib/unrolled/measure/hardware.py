@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
+from typing import NamedTuple, TypeVar
 
 import torch
 
 from unrolled import settings
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -19,53 +22,62 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def fastest(work: Callable[[], object], rounds: int = 10) -> float:
-    """Return the shortest time that some work takes, in seconds, in so many rounds after a first that does not count.
+def fastest(works: Mapping[Key, Callable[[], object]], rounds: int = 10) -> dict[Key, float]:
+    """Return the shortest time of each work, in seconds, in so many rounds after a first that does not count.
 
-    The shortest is the one that other programs disturbed least, and a roof is what can be reached.
+    The works take turns, so that whatever else the machine does slows all of them alike. The shortest time is the one
+    that was disturbed least.
 
     Raises:
         ValueError: there is no round.
     """
     if rounds < 1:
         raise ValueError(f"rounds is {rounds}; it must be 1 or more")
-    work()
-    return min(seconds(work) for _ in range(rounds))
+    for work in works.values():
+        work()
+    taken = [{key: seconds(work) for key, work in works.items()} for _ in range(rounds)]
+    return {key: min(each[key] for each in taken) for key in works}
+
+
+class Roofs(NamedTuple):
+    """What a machine can do at most.
+
+    Attributes:
+        peak: float32 operations a second in a product of two matrices of `SIDE` rows and columns.
+        memory: bytes a second that are read from `LARGE` bytes, which are more than most caches hold.
+        cache: the same for `SMALL` bytes, which a cache does hold.
+
+    Example:
+        >>> roofs, taken = measure({"nothing": lambda: None}, rounds=1)
+        >>> roofs.peak > 0, list(taken)
+        (True, ['nothing'])
+    """
+
+    peak: float
+    memory: float
+    cache: float
+
+
+SIDE, LARGE, SMALL = 512, 2**27, 2**21  # a product of milliseconds, which other programs seldom interrupt
 
 
 @torch.no_grad()
-def peak(size: int = 1024, rounds: int = 10) -> float:
-    """Return the operations a second of a large product: two square matrices of float32 numbers, 2 size³ operations.
+def measure(works: Mapping[Key, Callable[[], object]], rounds: int = 10) -> tuple[Roofs, dict[Key, float]]:
+    """Return the roofs of this machine, and the shortest time of each work, in seconds, all timed in turn.
 
     Args:
-        size: the number of rows and columns; below a few hundred, starting the product takes a share of the time.
-        rounds: how many products are timed; the fastest counts.
+        works: what to time beside the roofs.
+        rounds: how often; `fastest` says how they are timed.
 
     Raises:
-        ValueError: the size or the number of rounds is below 1.
+        ValueError: there is no round.
     """
-    if size < 1:
-        raise ValueError(f"size is {size}; it must be 1 or more")
-    left, right = torch.rand(2, size, size, device=settings.device())
-    result = torch.empty_like(left)
-    return 2 * size**3 / fastest(lambda: torch.mm(left, right, out=result), rounds)
-
-
-@torch.no_grad()
-def bandwidth(size: int = 2**28, rounds: int = 10) -> float:
-    """Return the bytes a second at which numbers are read, each once: those of a matrix, for its product with a vector.
-
-    Where they are more than the last cache holds, they come from memory every time; where they are fewer, from a cache.
-
-    Args:
-        size: how many bytes are read, 4 for each number; a multiple of 4096.
-        rounds: how many times; the fastest counts.
-
-    Raises:
-        ValueError: the size is no positive multiple of 4096, or there is no round.
-    """
-    if size < 1 or size % 4096:
-        raise ValueError(f"size is {size}; it must be a positive multiple of 4096 bytes, a row of 1024 numbers")
-    matrix = torch.ones(size // 4096, 1024, device=settings.device())
-    vector = torch.ones(1024, device=settings.device())
-    return size / fastest(lambda: torch.mv(matrix, vector), rounds)
+    device = settings.device()
+    left, right = torch.rand(2, SIDE, SIDE, device=device)
+    large, small = (torch.ones(size // 4, device=device) for size in (LARGE, SMALL))
+    ours = {"peak": lambda: left @ right, "memory": large.sum, "cache": small.sum}
+    both = {("roof", name): work for name, work in ours.items()} | {("work", key): work for key, work in works.items()}
+    taken = fastest(both, rounds)
+    amounts = {"peak": 2 * SIDE**3, "memory": LARGE, "cache": SMALL}
+    roofs = Roofs(**{name: amount / taken["roof", name] for name, amount in amounts.items()})
+    return roofs, {key: taken["work", key] for key in works}
