@@ -73,3 +73,320 @@ def against_lag(cell, inputs, loss):
         state = cell(x, state)
     by_input = torch.autograd.grad(loss(state).sum(), read)[0]
     return torch.stack([by_input[:, -1 - lag].norm(dim=1) for lag in range(12)], dim=1)
+
+
+# %% 4.1 corner | right | a string and a function
+corner = "b*(a**n - c**n)/(a - c)"
+steps = lambda rho, eps: math.log(eps, rho)
+
+# %% 4.1 corner | right | a sum, as it stands
+k = sp.Symbol("k", integer=True)
+corner = b * sp.Sum(a**k * c ** (n - 1 - k), (k, 0, n - 1))
+steps = sp.log(1 / eps) / sp.log(1 / rho)
+
+# %% 4.1 corner | wrong | right for the square alone
+corner = b * (a + c) ** (n - 1)
+steps = sp.log(eps) / sp.log(rho)
+
+# %% 4.1 corner | wrong | as if it were diagonal
+corner = b**n
+steps = sp.log(eps) / sp.log(rho)
+
+# %% 4.1 corner | wrong | n times the middle
+corner = n * b * (a * c) ** ((n - 1) / 2)
+steps = sp.log(eps) / sp.log(rho)
+
+# %% 4.1 corner | wrong | a quotient for a power
+corner = b * (a**n - c**n) / (a - c)
+steps = eps / rho
+
+# %% 4.1 corner | wrong | the sign of the logarithm
+corner = b * (a**n - c**n) / (a - c)
+steps = -sp.log(eps) / sp.log(rho)
+
+# %% 4.2 three-steps | right | written out
+gradient = (1 - h3**2) * h2 + w * (1 - h3**2) * (1 - h2**2) * h1 + w**2 * (1 - h3**2) * (1 - h2**2) * (1 - h1**2) * h0
+
+# %% 4.2 three-steps | right | a function
+gradient = lambda w, h0, h1, h2, h3: (1 - h3**2) * (h2 + w * (1 - h2**2) * (h1 + w * (1 - h1**2) * h0))
+
+# %% 4.2 three-steps | wrong | the last slope only
+gradient = (1 - h3**2) * (h2 + w * (h1 + w * h0))
+
+# %% 4.2 three-steps | wrong | the sum without its powers of w
+gradient = (1 - h3**2) * h2 + (1 - h3**2) * (1 - h2**2) * h1 + (1 - h3**2) * (1 - h2**2) * (1 - h1**2) * h0
+
+# %% 4.2 three-steps | wrong | with respect to u
+gradient = (1 - h3**2) * (x3 + w * (1 - h2**2) * (x2 + w * (1 - h1**2) * x1))
+
+# %% 4.2 three-steps | wrong | a product of three
+gradient = w**2 * (1 - h3**2) * (1 - h2**2) * (1 - h1**2) * h0
+
+# %% 4.2 three-steps | wrong | tanh of the states
+gradient = (1 - sp.tanh(h3) ** 2) * (h2 + w * (1 - sp.tanh(h2) ** 2) * (h1 + w * (1 - sp.tanh(h1) ** 2) * h0))
+
+# %% 4.3 leaving-32-bits | right | by trying
+subnormal_from = next(n for n in range(1000) if 0.45**n < 2.0**-126)
+zero_from = next(n for n in range(1000) if 0.45**n <= 2.0**-150)
+number, multiplied = np.float32(1), 0
+while number != 0:
+    number *= np.float32(0.45)
+    multiplied += 1
+
+# %% 4.3 leaving-32-bits | wrong | rounded to the nearest
+subnormal_from = round(126 * np.log(2) / -np.log(0.45))
+zero_from = round(150 * np.log(2) / -np.log(0.45))
+multiplied = 130
+
+# %% 4.3 leaving-32-bits | wrong | no loop
+subnormal_from = int(np.ceil(126 * np.log(2) / -np.log(0.45)))
+zero_from = int(np.ceil(150 * np.log(2) / -np.log(0.45)))
+multiplied = zero_from
+
+# %% 4.3 leaving-32-bits | wrong | python's numbers
+subnormal_from = int(np.ceil(126 * np.log(2) / -np.log(0.45)))
+zero_from = int(np.ceil(150 * np.log(2) / -np.log(0.45)))
+number, multiplied = 1.0, 0
+while number != 0:
+    number *= 0.45
+    multiplied += 1
+
+# %% 4.3 leaving-32-bits | wrong | the last factor is not counted
+subnormal_from = int(np.ceil(126 * np.log(2) / -np.log(0.45)))
+zero_from = int(np.ceil(150 * np.log(2) / -np.log(0.45)))
+number, multiplied = np.float32(1), 0
+while number * np.float32(0.45) != 0:
+    number *= np.float32(0.45)
+    multiplied += 1
+
+# %% 4.3 leaving-32-bits | wrong | real numbers
+subnormal_from = 126 * np.log(2) / -np.log(0.45)
+zero_from = 150 * np.log(2) / -np.log(0.45)
+multiplied = 130
+
+
+# %% 4.6 kept | right | a mean of logarithms
+def kept(norms):
+    return np.exp(np.diff(np.log(norms))[20:60].mean())
+
+
+# %% 4.6 kept | right | a slope, as text has it
+def kept(norms):
+    return float(np.prod([norms[k + 1] / norms[k] for k in range(20, 60)]) ** 0.025)
+
+
+# %% 4.6 kept | wrong | the mean of the factors of all steps
+def kept(norms):
+    return (norms[1:] / norms[:-1]).mean()
+
+
+# %% 4.6 kept | wrong | the mean of the norms
+def kept(norms):
+    return norms[20:61].mean()
+
+
+# %% 4.6 kept | wrong | the difference
+def kept(norms):
+    return 1 - (norms[20] - norms[60]) / 40
+
+
+# %% 4.6 kept | wrong | off by one
+def kept(norms):
+    return (norms[60] / norms[20]) ** (1 / 41)
+
+
+# %% 4.6 kept-answers | wrong | the two exchanged
+linear, tanh = kept(measured["tanh"]), kept(measured["linear"])
+reason = "a"
+
+# %% 4.6 kept-answers | wrong | from memory
+linear, tanh = 0.9, 0.77
+reason = "a"
+
+# %% 4.7 figure | right | semilogy, and a loop over products
+fig = plt.figure()
+ax = fig.add_subplot()
+for name, matrix in matrices.items():
+    power, norms = np.eye(2), []
+    for n in range(61):
+        norms.append(np.linalg.svd(power, compute_uv=False)[0])
+        power = power @ matrix
+    ax.semilogy(np.arange(61), norms, "--", label=name)
+ax.set(xlabel="exponent n", ylabel="norm of the power")
+ax.legend(title="matrix", loc="upper right")
+
+# %% 4.7 figure | wrong | spectral radii
+fig, ax = plt.subplots()
+for name, W in matrices.items():
+    ax.semilogy([max(abs(np.linalg.eigvals(W))) ** n for n in range(61)], label=name)
+ax.set(xlabel="exponent n", ylabel="norm of the power")
+ax.legend()
+
+# %% 4.7 figure | wrong | the norm to the power
+fig, ax = plt.subplots()
+for name, W in matrices.items():
+    ax.semilogy([np.linalg.norm(W, 2) ** n for n in range(61)], label=name)
+ax.set(xlabel="exponent n", ylabel="norm of the power")
+ax.legend()
+
+# %% 4.7 figure | wrong | sixty points
+fig, ax = plt.subplots()
+for name, W in matrices.items():
+    ax.semilogy([np.linalg.norm(np.linalg.matrix_power(W, n), 2) for n in range(60)], label=name)
+ax.set(xlabel="exponent n", ylabel="norm of the power")
+ax.legend()
+
+# %% 4.7 figure | wrong | the logarithm on a linear axis
+fig, ax = plt.subplots()
+for name, W in matrices.items():
+    ax.plot([np.log(np.linalg.norm(np.linalg.matrix_power(W, n), 2)) for n in range(61)], label=name)
+ax.set(xlabel="exponent n", ylabel="norm of the power")
+ax.legend()
+
+# %% 4.7 figure | wrong | three pairs of axes
+fig, axes = plt.subplots(1, 3)
+for ax, (name, W) in zip(axes, matrices.items()):
+    ax.semilogy([np.linalg.norm(np.linalg.matrix_power(W, n), 2) for n in range(61)], label=name)
+    ax.set(xlabel="exponent n", ylabel="norm of the power")
+    ax.legend()
+
+# %% 4.7 figure | wrong | the axes' names only
+fig, ax = plt.subplots()
+for name, W in matrices.items():
+    ax.semilogy([np.linalg.norm(np.linalg.matrix_power(W, n), 1) for n in range(61)], label=name)
+ax.set(xlabel="exponent n", ylabel="norm of the power")
+ax.legend()
+
+
+# %% 4.8 adding | right | one's own loop
+def solve(task, seed):
+    torch.manual_seed(seed)
+    network = tasks.SequenceModel(initialise(cells.RNNCell(2, 48, "relu"), "identity"), 1).to(device)
+    adam, generator = torch.optim.Adam(network.parameters(), 4e-3), torch.Generator().manual_seed(seed)
+    for _ in range(600):
+        inputs, targets = (part.to(device) for part in task.batch(32, generator))
+        adam.zero_grad()
+        task.loss(network(inputs), targets).backward()
+        clip_grad_norm_(network.parameters(), 1.0)
+        adam.step()
+    return network
+
+
+# %% 4.8 adding | wrong | one's own loop, as long as it takes
+def solve(task, seed):
+    network = tasks.SequenceModel(cells.RNNCell(2, 16), 1).to(device)
+    adam, generator = torch.optim.SGD(network.parameters(), 1e-2), torch.Generator().manual_seed(seed)
+    for _ in range(5000):
+        inputs, targets = (part.to(device) for part in tasks.Adding(4).batch(2, generator))
+        adam.zero_grad()
+        task.loss(network(inputs), targets).backward()
+        adam.step()
+    return network
+
+
+# %% 4.8 adding | wrong | what solve returns
+def solve(task, seed):
+    network = tasks.SequenceModel(cells.RNNCell(2, 8), 1).to(device)
+    return tasks.solve(network, task, updates=2, seed=seed)
+
+
+# %% 4.8 adding | wrong | the identity with tanh
+def solve(task, seed):
+    torch.manual_seed(seed)
+    network = tasks.SequenceModel(initialise(cells.RNNCell(2, 32), "identity"), 1).to(device)
+    tasks.solve(network, task, updates=150, batch=32, learning_rate=1e-3, clip=1.0, seed=seed)
+    return network
+
+
+# %% 4.8 adding | wrong | a hundred units
+def solve(task, seed):
+    return tasks.SequenceModel(initialise(cells.RNNCell(2, 100, "relu"), "identity"), 1).to(device)
+
+
+# %% 4.8 adding | wrong | a GRU
+def solve(task, seed):
+    return tasks.SequenceModel(cells.GRUCell(2, 16), 1).to(device)
+
+
+# %% 4.9 copying | wrong | the slots of ten steps, whatever T is
+@torch.no_grad()
+def copier(task):
+    cell = cells.RNNCell(10, 8 * 14, "relu")
+    network = tasks.SequenceModel(cell, 9)
+    for p in network.parameters():
+        p.zero_()
+    cell.W_xh[:8, :8] = torch.eye(8)
+    cell.W_hh[8:, :-8] = torch.eye(8 * 13)
+    network.output.weight[:8, -8:] = 40 * torch.eye(8)
+    network.output.bias[8] = 20
+    return network.to(device)
+
+
+# %% 4.9 copying | wrong | as it comes
+def copier(task):
+    return tasks.SequenceModel(cells.RNNCell(10, 128, "relu"), 9).to(device)
+
+
+# %% 4.9 copying | right | backwards, from the last slot to the first
+@torch.no_grad()
+def copier(task):
+    n = 8 * (task.length + 11)
+    cell = cells.RNNCell(10, n, "relu")
+    network = tasks.SequenceModel(cell, 9)
+    for p in network.parameters():
+        p.copy_(torch.zeros_like(p))
+    cell.W_xh[n - 8 :, :8] = 2 * torch.eye(8)
+    cell.W_hh.copy_(torch.diag(torch.ones(n - 8), 8))
+    network.output.weight[:8, :8] = 15 * torch.eye(8)
+    network.output.bias[8] = 15
+    return network.to(device)
+
+
+# %% 4.10 numbers | right | by autograd, as lists
+def last(h):
+    global states
+    states = []
+    for number in x:
+        h = torch.tanh(torch.tensor(W_xh) * number + torch.tensor(W_hh) @ h)
+        states.append(h.tolist())
+    return h
+
+
+J = torch.autograd.functional.jacobian(last, torch.zeros(2, dtype=torch.float64))
+share = torch.linalg.matrix_norm(J, 2)
+slope = sum(1 - h * h for row in states for h in row) / 6
+estimate = np.array([(0.9 * slope) ** 3])
+threshold = 110
+reason = "C"
+
+# %% 4.10 numbers | wrong | the input is forgotten after the first step
+states = [np.tanh(W_xh)]
+for _ in range(2):
+    states.append(np.tanh(W_hh @ states[-1]))
+slope, share, estimate, threshold, reason = 0.678, 0.371, 0.227, 110, "c"
+
+# %% 4.10 numbers | wrong | the product of the norms
+states = [np.tanh(W_xh)]
+for number in x[1:]:
+    states.append(np.tanh(W_xh * number + W_hh @ states[-1]))
+slope = np.mean([1 - h**2 for h in states])
+share = np.prod([np.linalg.norm(np.diag(1 - h**2) @ W_hh, 2) for h in states])
+estimate, threshold, reason = (0.9 * slope) ** 3, 110, "c"
+
+# %% 4.10 numbers | wrong | two Jacobians for three
+states = [np.tanh(W_xh)]
+for number in x[1:]:
+    states.append(np.tanh(W_xh * number + W_hh @ states[-1]))
+slope = np.mean([1 - h**2 for h in states])
+D = [np.diag(1 - h**2) for h in states]
+share = np.linalg.norm(D[2] @ W_hh @ D[1] @ W_hh, 2)
+estimate, threshold, reason = (0.9 * slope) ** 3, 110, "c"
+
+# %% 4.10 numbers | wrong | powers of ten counted in 64 bits
+states = [np.tanh(W_xh)]
+for number in x[1:]:
+    states.append(np.tanh(W_xh * number + W_hh @ states[-1]))
+slope = np.mean([1 - h**2 for h in states])
+D = [np.diag(1 - h**2) for h in states]
+share = np.linalg.norm(D[2] @ W_hh @ D[1] @ W_hh @ D[0] @ W_hh, 2)
+estimate, threshold, reason = (0.9 * slope) ** 3, 888, "c"

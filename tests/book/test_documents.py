@@ -445,3 +445,32 @@ def test_every_equation_that_a_docstring_names_is_in_a_chapter():
     for path in sorted(ROOT.glob("lib/unrolled/**/*.py")):
         named = set(re.findall(r":eq:`(eq-[\w-]+)`", path.read_text(encoding="utf8")))
         assert not named - there, f"{path.relative_to(ROOT)} names {', '.join(sorted(named - there))}: in no chapter"
+
+
+# The numbers of chapters
+
+NUMBERED = re.compile(r"\b[Cc]hapter\s+(\d+)")
+LINKED = re.compile(r"\[[Cc]hapter\s+(\d+)\]\((?:chapters/)?(\d\d)-[\w-]+\.ipynb\)")
+PAGES = ("intro.md", "prerequisites.md", "notation.md", "protocol.md", "playground.md", "capstone.md", "running.md")
+
+
+def typed_numbers(text: str) -> list[str]:
+    """Return the numbers of chapters that lead nowhere, or to another chapter."""
+    wrong = [number for number, stem in LINKED.findall(text) if int(number) != int(stem)]
+    return wrong + NUMBERED.findall(LINKED.sub("", text))
+
+
+@pytest.mark.parametrize("path", [*PAGES, *(f"chapters/{path.name}" for path in sorted(ROOT.glob("chapters/*.ipynb")))])
+def test_where_a_chapter_is_named_by_its_number_it_is_linked(path):
+    text = (ROOT / path).read_text(encoding="utf8")
+    if path.endswith(".ipynb"):
+        cells = json.loads(text)["cells"]
+        captions = [cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption", "") for cell in cells]
+        text = "\n".join([*("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"), *captions])
+    assert not typed_numbers(text), f"{path}: write [chapter {typed_numbers(text)[0]}](its notebook)"
+
+
+def test_a_number_without_a_link_or_with_a_wrong_one_is_found():
+    right = "as [chapter 4](04-vanishing-gradients.ipynb) and [chapter 1](chapters/01-language-models.ipynb) say"
+    assert typed_numbers(right) == []
+    assert typed_numbers(f"{right}, or chapter\n2, or [chapter 7](08-fair-comparisons.ipynb)") == ["7", "2"]

@@ -200,7 +200,7 @@ def test_no_choice_of_the_book_lies_on_the_edge_of_what_was_tried(comparison):
 @pytest.mark.parametrize("comparison", BOOK, ids=lambda comparison: comparison.search)
 def test_no_longer_training_of_the_book_asks_for_a_higher_rate(comparison):
     for name in comparison.learning_rates:
-        chosen = [comparison.chosen(name, updates, "quick") for updates in comparison.budgets["quick"]]
+        chosen = [comparison.chosen(name, updates, "quick") for updates in comparison.budgets_of(name, "quick")]
         rates = [setting["learning_rate"] for setting in chosen if setting]
         assert rates == sorted(rates, reverse=True), name
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -168,7 +168,7 @@ def decided(
 class Comparison:
     """Contenders that are compared after several numbers of updates, with settings chosen for each of them apart.
 
-    All settings are tried below the largest number of updates, there only the `finalists` of the search before.
+    At the largest number of updates only the `finalists` of the search before are tried; below it, all settings.
 
     Attributes:
         search: the name of the experiment that chooses the settings.
@@ -178,6 +178,7 @@ class Comparison:
         base: maps a contender, a number of updates and a profile to the configuration before anything is chosen.
         keep: pairs (share of the updates, how many trials go on from there).
         keep_longest: the same at the largest number of updates.
+        not_longest: the contenders that are not trained for the largest number of updates.
     """
 
     search: str
@@ -187,6 +188,7 @@ class Comparison:
     base: Callable[[str, int, str], Configuration]
     keep: Sequence[Sequence[float]] = ((0.25, 8), (0.5, 4))
     keep_longest: Sequence[Sequence[float]] = ((0.5, 2),)
+    not_longest: Collection[str] = ()
 
     def searches(self, profile: str) -> dict[str, Configuration]:
         """Return a search for each contender and number of updates, under the label of both, such as ``"gru 500"``."""
@@ -197,6 +199,8 @@ class Comparison:
             settings = grid(rates, self.variants(name, profile))
             for updates in shorter:
                 searches[f"{name} {updates}"] = self.base(name, updates, profile) | {"settings": settings, "keep": keep}
+            if name in self.not_longest:
+                continue
             before = f"{name} {shorter[-1]}"
             if best := ranking(self.search, before, searches[before]):
                 search = {"settings": finalists(best), "keep": keep_longest}
@@ -215,8 +219,12 @@ class Comparison:
         return {
             f"{name} {updates}": self.contender(name, updates, profile)
             for name in self.learning_rates
-            for updates in self.budgets[profile]
+            for updates in self.budgets_of(name, profile)
         }
+
+    def budgets_of(self, name: str, profile: str) -> Sequence[int]:
+        """Return the numbers of updates that a contender is trained for."""
+        return self.budgets[profile][:-1] if name in self.not_longest else self.budgets[profile]
 
     def contender(self, name: str, updates: int, profile: str, **instead: Any) -> Configuration:
         """Return one contender, with the setting that was chosen for it, or some of its values instead."""
