@@ -21,6 +21,7 @@ CHAPTERS = {path.stem: path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 LIVE = {
     *("fading-memory", "rnn-perplexity", "cost-by-position", "state-heatmap", "truncation-cosine"),
     *("cliff-descent", "clipped-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
+    *("scan-error", "parity-learned", "recall-bound"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
