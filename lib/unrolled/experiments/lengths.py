@@ -1,4 +1,4 @@
-"""What does a longer text cost: in training, in writing, and where activations are computed again (chapter 12)?"""
+"""What does a longer text cost: in training, in writing, and where activations are computed again (chapters 12, 13)?"""
 
 from __future__ import annotations
 
@@ -191,7 +191,8 @@ def _contenders(layers: tuple[str, ...], hidden_size: int, lengths: list[int], *
     return {layer: {"layer": layer} | shared for layer in layers}
 
 
-ALL = ("rnn", "gru", "lstm", "torch-rnn", "torch-gru", "torch-lstm", "attention", "transformer")
+OURS = ("rnn", "gru", "lstm", "mingru", "minlstm")
+ALL = (*OURS, "torch-rnn", "torch-gru", "torch-lstm", "attention", "transformer")
 WRITERS = ("rnn", "gru", "lstm", "transformer")
 RECOMPUTED = ("gru", "lstm", "transformer")
 UP_TO_8192 = [2**power for power in range(4, 14)]
