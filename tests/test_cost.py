@@ -80,3 +80,20 @@ def test_costs_add_up_and_an_unknown_cell_is_named():
     assert two.parameters == sum(numel(cells.GRUCell(size, 16)) for size in (8, 16)) and two.state == 32
     with pytest.raises(ValueError, match="kind is 'gnu'; it can be one of rnn, lstm"):
         cost.recurrent("gnu", 1, 1)
+
+
+@pytest.mark.parametrize("kind", ["rnn", "lstm", "gru"])
+def test_two_directions_cost_two_layers(kind):
+    two, expected, kept = [cells.CELLS[kind](8, 16) for _ in range(2)], cost.recurrent(kind, 8, 16), []
+    weights = [weight for cell in two for weight in cell.parameters()]
+    for inputs in (torch.randn(4, 64, 8), torch.randn(4, 128, 8)):
+        kept.append(saved(lambda: [cells.unroll(two[0], inputs), cells.unroll(two[1], inputs.flip(1))], weights))  # noqa: B023
+    assert (kept[1] - kept[0]) / (4 * 64) == (expected + expected).kept
+
+
+def test_intensity_is_operations_over_bytes_and_the_roof_has_a_corner():
+    weights, vectors = torch.randn(12, 20), torch.randn(20, 5)
+    moved = sum(tensor.nbytes for tensor in (weights, vectors, weights @ vectors))
+    assert cost.intensity(12, 20, 5) == flops(lambda: weights @ vectors) / moved
+    assert cost.intensity(12, 20, 5, number_bytes=2) == 2 * cost.intensity(12, 20, 5)
+    assert [cost.roof(x, peak=6, bandwidth=2) for x in (1, 3, 5)] == [2, 6, 6]

@@ -140,3 +140,40 @@ def embedding(V: Any, d: Any) -> Cost:
         Cost(parameters=25600000, flops=0, kept=0, state=0)
     """
     return Cost(V * d, 0 * d, 0 * d, 0 * d)
+
+
+def intensity(rows: Any, columns: Any, batch: Any, number_bytes: Any = 4) -> Any:
+    """Return the operations of a product for each byte that has to be moved (:eq:`eq-cost-intensity`).
+
+        operations = 2 rows · columns · batch,   bytes = number_bytes (rows · columns + columns · batch + rows · batch)
+
+    The matrix of weights is read once, every vector of the batch is read, and its result written. A step of a cell with
+    several blocks is such a product with blocks · h rows and h + d columns.
+
+    Args:
+        rows, columns: the shape of the matrix.
+        batch: how many vectors it is multiplied with at once.
+        number_bytes: the bytes of a number: 4 of float32, 2 of float16.
+
+    Example:
+        >>> round(intensity(512, 512, batch=1), 2), round(intensity(512, 512, batch=256), 1)
+        (0.5, 64.0)
+    """
+    return 2 * rows * columns * batch / (number_bytes * (rows * columns + columns * batch + rows * batch))
+
+
+def roof(intensity: float, peak: float, bandwidth: float) -> float:
+    """Return the most operations a second that a machine can do at an intensity (:eq:`eq-cost-roof`, Williams 2009).
+
+    Either the arithmetic units are busy all the time, or the way to memory is.
+
+    Args:
+        intensity: operations for each byte moved.
+        peak: the machine's operations a second where nothing has to be waited for.
+        bandwidth: the bytes a second that it can move.
+
+    Example:
+        >>> roof(0.5, peak=1e12, bandwidth=1e11), roof(64, peak=1e12, bandwidth=1e11)
+        (50000000000.0, 1000000000000.0)
+    """
+    return min(peak, intensity * bandwidth)

@@ -1,7 +1,6 @@
 # ruff: noqa
 """What students wrote in exercises/11, right and wrong."""
 
-
 # %% 11.1 score-costs | right | as strings
 scores, additive, product, scale = "n*m", "a*(q + k + 2)", "a*(q + k)", "0"
 

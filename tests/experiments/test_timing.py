@@ -6,12 +6,13 @@ import pytest
 
 from unrolled import cells
 from unrolled.experiments import base, find, timing
+from unrolled.measure import hardware
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """A clock by which everything takes a second."""
-    monkeypatch.setattr(timing.time, "perf_counter", itertools.count().__next__)
+    monkeypatch.setattr(hardware.time, "perf_counter", itertools.count().__next__)
 
 
 def contenders(name, **size):
@@ -20,7 +21,7 @@ def contenders(name, **size):
 
 def test_works_take_turns_and_the_warm_up_does_not_count(monkeypatch):
     done, ticks = [], iter([*[0, 99] * 4, 0, 1, 0, 5, 0, 3, 0, 7, 0, 2, 0, 6])
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: next(ticks))
+    monkeypatch.setattr(hardware.time, "perf_counter", lambda: next(ticks))
     works = {name: lambda name=name: done.append(name) for name in "ab"}
     assert timing.medians(works, {"warm_up": 2, "rounds": 3}) == {"a": 2, "b": 6}
     assert "".join(done) == "ab" * 5

@@ -18,6 +18,7 @@ from unrolled.experiments import (
     induction,
     input_gradient,
     learning_rates,
+    lengths,
     memory,
     memory_tasks,
     model_kinds,
@@ -67,6 +68,7 @@ QUESTIONS = (  # in the order of the chapters
     phonemes,
     induction,
     state_tracking,
+    lengths,
     playground,
 )
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}

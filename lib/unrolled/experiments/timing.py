@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -30,20 +29,12 @@ from unrolled.experiments.base import (
     recipe,
     recipe_of,
 )
+from unrolled.measure.hardware import seconds
 from unrolled.training import Recipe, train
 
 Configurations = Mapping[str, Configuration]
 Key = TypeVar("Key", bound=Hashable)
 EMBEDDING = 32  # d, the length of the inputs of the cells compared
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Return how long some work takes; on a GPU, until it is done there."""
-    wait = torch.cuda.synchronize if settings.device().type == "cuda" else (lambda: None)
-    started = time.perf_counter()
-    work()
-    wait()
-    return time.perf_counter() - started
 
 
 def medians(works: Mapping[Key, Callable[[], object]], config: Configuration) -> dict[Key, float]:
