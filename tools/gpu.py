@@ -76,7 +76,7 @@ def run_all(root: Path, file: Path, device: torch.device) -> list[str]:
 def section(root: Path, file: Path) -> str:
     """Return the part of the page of records about the GPU, in Markdown."""
     written, there = read(file), notebooks(root)
-    head = "\n(record-gpu)=\n## On a GPU\n\n"
+    head = "\n(measured-on-a-gpu)=\n## On a GPU\n\n"
     if not written:
         return head + (
             "Not run yet: `make gpu` runs every solution on a GPU and every chapter at full size, where there is one.\n"
