@@ -225,7 +225,7 @@ COMPARISON = Comparison(
     _variants,
     BUDGETS,
     _base,
-    not_longest=("rnn", "transformer"),  # trained so long, the dearest ones
+    not_longest=("rnn", "transformer"),  # not measured for so long: the longest to train
 )
 
 
