@@ -104,8 +104,7 @@ def _networks(task: str, steps: int) -> dict[str, Configuration]:
         steps: of a sequence: the longest dependence, for ``"chrono"``.
     """
     orthogonal, chrono = {"initialisation": "orthogonal"}, {"initialisation": "chrono", "t_max": steps}
-    biases = (1, 3) if task == "copy 10" else (-1, 0, 1, 3)
-    lstms = {f"lstm, bias {bias}": cell("lstm", **orthogonal, forget_bias=float(bias)) for bias in biases}
+    lstms = {f"lstm, bias {bias}": cell("lstm", **orthogonal, forget_bias=float(bias)) for bias in (-1, 0, 1, 3)}
     lstms["lstm, chrono"] = cell("lstm", **chrono, forget_bias=None)
     others = {
         "tanh": cell("rnn"),

@@ -1,16 +1,15 @@
-"""Which remedy lets a vanilla network remember for how many steps (chapter 4)?"""
+"""A cell is trained on a task of memory: how it begins, and how it ends; several experiments do this."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import torch
 
 from unrolled import cells, settings, tasks
-from unrolled.experiments.base import Configuration, Experiment, Metric, cell
+from unrolled.experiments.base import Configuration, Metric
 
 
 def cell_of(config: Configuration, input_size: int) -> cells.Cell:
@@ -29,8 +28,8 @@ def attempt(
     """Train a cell, with a linear layer on top, on a task until it solves it or the budget is spent.
 
     Args:
-        config: with the budget, as `BUDGETS` have it, the ``learning_rate``, and ``clip``, the norm that the gradient
-            is scaled down to (None: never).
+        config: with ``updates``, ``batch``, ``score_every``, ``sequences``, ``learning_rate``, and ``clip``, the norm
+            that the gradient is scaled down to (None: never).
         task: what to learn.
         cell: the untrained cell.
         seed: of the sequences.
@@ -83,76 +82,3 @@ def flushing() -> Iterator[None]:
         yield
     finally:
         torch.set_flush_denormal(False)
-
-
-def measure(config: Configuration, seed: int, folder: Path) -> dict:
-    """Train a network at each length of one task; each begins with the same seed."""
-    endings = []
-    with flushing():
-        for length in config["lengths"]:
-            task = tasks.TASKS[config["task"]](length)
-            torch.manual_seed(seed)
-            _, outcome = attempt(config, task, cell_of(config, task.input_size), seed)
-            endings.append(ending(outcome, task))
-    by_length = {name: [each[name] for each in endings] for name in ENDING}
-    return by_length | {"solved": sum(by_length["success"])}
-
-
-METRICS = {name: metric._replace(axes=("length",)) for name, metric in ENDING.items()} | {
-    "solved": Metric("lengths", "at how many the task was solved")
-}
-
-
-def axes(config: Configuration) -> dict:
-    """Return the coordinates of the axis of `METRICS`, in steps."""
-    return {"length": config["lengths"]}
-
-
-def _budget(lengths: list[int], hidden_size: int, updates: int = 3000) -> Configuration:
-    size = {"lengths": lengths, "hidden_size": hidden_size, "updates": updates}
-    return size | {"batch": 64, "score_every": 100, "sequences": 1000}
-
-
-BUDGETS = {
-    "quick": {"adding": _budget([10, 20, 40, 80, 160], 64), "copy": _budget([1, 2, 5, 10], 128)},
-    "full": {
-        "adding": _budget([10, 20, 40, 80, 160, 320], 128, 20_000),
-        "copy": _budget([1, 2, 5, 10, 20, 50], 256, 20_000),
-    },
-}
-
-
-def _remedy(nonlinearity: str, initialisation: str | None, learning_rate: float, clip: float | None) -> Configuration:
-    begun = {"cell": cell("rnn", nonlinearity=nonlinearity), "initialisation": initialisation}
-    return begun | {"learning_rate": learning_rate, "clip": clip}
-
-
-VANILLA = {
-    "tanh": _remedy("tanh", None, 3e-3, None),
-    "tanh-clipped": _remedy("tanh", None, 3e-3, 1.0),
-    "orthogonal-clipped": _remedy("tanh", "orthogonal", 3e-3, 1.0),
-    "irnn": _remedy("relu", "identity", 1e-3, None),  # 3e-3 diverges
-    "irnn-clipped": _remedy("relu", "identity", 1e-3, 1.0),
-}
-
-
-def _vanilla(profile: str) -> dict[str, Configuration]:
-    """Return the contenders of `memory-tasks`: each remedy on each task."""
-    return {
-        f"{task}/{label}": {"task": task} | budget | remedy
-        for task, budget in BUDGETS[profile].items()
-        for label, remedy in VANILLA.items()
-    }
-
-
-EXPERIMENTS = (
-    Experiment(
-        "memory-tasks",
-        "Adding and copying: which remedy lets a vanilla RNN remember for how many steps",
-        METRICS,
-        {profile: _vanilla(profile) for profile in settings.PROFILES},
-        measure,
-        axes,
-        seeds=5,
-    ),
-)
