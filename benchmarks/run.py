@@ -15,6 +15,7 @@ import attention
 import browser
 import cells
 import counting
+import scans
 import training
 from pairs import WIDTH, Pair, heading, measure
 from unrolled import settings
@@ -77,6 +78,15 @@ def time_attention(pairs: int, seconds: float, quick: bool) -> None:
     table("encoder–decoder, an update, our cells ÷ torch.nn", attention.writers(), pairs, seconds)
 
 
+def time_scans(pairs: int, seconds: float, quick: bool) -> None:
+    """Print the tables of recurrences that are computed without a loop over time."""
+    torch.manual_seed(0)
+    print(f"\nScans, with {torch.get_num_threads()} threads, forward and backward")
+    table("a scan ÷ a loop", scans.against_loop(), pairs, seconds)
+    table("a scan ÷ torch.nn.GRU", scans.against_gru(), pairs, seconds)
+    table("linear attention ÷ softmax attention", scans.against_softmax(), pairs, seconds)
+
+
 def time_browser(pairs: int, seconds: float, quick: bool) -> None:
     """Print the table of the playground. One thread: a page has no more."""
     threads = torch.get_num_threads()
@@ -89,6 +99,7 @@ def time_browser(pairs: int, seconds: float, quick: bool) -> None:
 SUBJECTS = {
     "cells": time_cells,
     "attention": time_attention,
+    "scans": time_scans,
     "ngrams": time_ngrams,
     "training": time_training,
     "browser": time_browser,

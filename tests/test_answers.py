@@ -28,6 +28,12 @@ def test_every_way_to_write_it_is_the_same(answer):
     assert answers.same(answer, h * (d + h + 1))
 
 
+@pytest.mark.parametrize("name", ["beta", "gamma", "S", "N", "Q", "E", "I"])
+def test_in_a_string_a_symbol_is_one_whatever_sympy_calls_by_its_name(name):
+    assert answers.value(f"1 - {name}", "along", **{name: 0.25}) == answers.at(f"1 - {name}", **{name: 0.25}) == 0.75
+    assert answers.same(f"1 - {name}", 1 - sp.Symbol(name))
+
+
 def test_a_sum_is_the_same_as_its_closed_form():
     by_steps = sp.Sum(w ** (k - 1), (k, 1, n))
     assert answers.same(by_steps, (1 - w**n) / (1 - w))

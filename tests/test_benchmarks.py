@@ -17,6 +17,7 @@ import browser
 import cells
 import counting
 import pairs
+import scans
 import training
 from places import ROOT
 from unrolled.training import Recipe
@@ -51,6 +52,18 @@ def test_every_row_of_attention_has_a_ratio():
     for title, count in (("ours ÷ PyTorch's attention", 6), ("encoder–decoder, an update, our cells ÷ torch.nn", 4)):
         assert len(tables[title]) == count
         assert all(float(RATIO.search(row)[1]) > 0 for row in tables[title])
+
+
+def test_every_row_of_the_scans_has_a_ratio():
+    tables, _ = rows("--only", "scans", "--quick")
+    for title in ("a scan ÷ a loop", "a scan ÷ torch.nn.GRU", "linear attention ÷ softmax attention"):
+        assert len(tables[title]) == 3
+        assert all(float(RATIO.search(row)[1]) > 0 for row in tables[title])
+
+
+def test_a_scan_gives_the_gradients_of_the_loop_it_is_timed_against():
+    for row in scans.against_loop():
+        assert row.ours() == pytest.approx(row.peer(), rel=1e-4) and row.within < 1e-3
 
 
 def test_an_encoder_decoder_with_our_cells_computes_what_pytorchs_computes():

@@ -20,13 +20,16 @@ POINTS = 5
 
 
 def _expression(answer: Answer, symbols: Sequence[str]) -> sp.Expr:
-    """Return an answer as an expression; a function is called with the symbols that its arguments are named after."""
+    """Return an answer as an expression; a function is called with the symbols that its arguments are named after.
+
+    In a string, too, these names are symbols, and not what SymPy calls by them: its `beta` is a function.
+    """
     if callable(answer) and not isinstance(answer, sp.Basic):
         arguments = list(inspect.signature(answer).parameters)
         _refuse_strangers(arguments, symbols)
         answer = answer(**{name: sp.Symbol(name) for name in arguments})
     try:
-        expression = sp.sympify(answer)
+        expression = sp.sympify(answer, locals={name: sp.Symbol(name) for name in symbols})
         if not isinstance(expression, sp.Expr):
             raise TypeError
         return expression
