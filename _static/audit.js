@@ -3,9 +3,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const form = document.querySelector("form.audit-filter");
   if (!form) return;
   const [verdict, words, said] = ["select", "input", "output"].map((name) => form.querySelector(name));
-  const rows = [...document.querySelectorAll("article td > :is(.verdict, .question), article td p > :is(.verdict, .question)")].map(
-    (mark) => mark.closest("tr"),
-  );
+  const marks = [...document.querySelectorAll("article :is(.verdict, .question)")];
+  const rows = marks.map((mark) => mark.closest("tr"));
   const show = () => {
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = (row) => {

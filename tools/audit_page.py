@@ -29,9 +29,9 @@ HEAD = """\
 # Audit
 
 Five texts on recurrent networks stood at the beginning of this book. They explain well, and they say much that can be
-checked: {right} of {all} claims are right as they stand. Here is each of them, in our words, with what came out when it was
-computed, and a link to the section whose code computes and asserts it. A spread after ± is a standard deviation over seeds. The
-[exam](#the-exam) below collects what the sources ask of their readers.
+checked: {right} of {all} claims are right as they stand. Here is each of them, in our words, with what came out when it
+was computed, and a link to the section whose code computes and asserts it. A spread after ± is a standard deviation
+over seeds. The [exam](#the-exam) below collects what the sources ask of their readers.
 
 {counts}
 """
@@ -49,8 +49,8 @@ FILTER = """
 EXAM = """
 ## The exam
 
-The sources set objectives and exercises, and name what a reader should come to understand. Each is a question here, and its
-answer a section or an exercise.
+The sources set objectives and exercises, and name what a reader should come to understand. Each is a question here,
+and its answer a section or an exercise.
 """
 
 
@@ -170,13 +170,20 @@ def found_here(root: Path, claim: dict) -> str:
     """Return what came out, with its numbers and its links.
 
     Raises:
-        ValueError: there are more or fewer numbers than places for them.
+        ValueError: the verdict is none of the five, or has no cell although it can; a cell asserts nothing; or there
+            are more or fewer numbers than places for them.
     """
+    says, named = claim["says"], references(claim)
+    if claim["verdict"] not in VERDICTS or bool(named) == (claim["verdict"] == UNTESTED):
+        raise ValueError(f"audit.toml: {says!r} is {claim['verdict']!r} by the cells {named}: one of {list(VERDICTS)}")
+    places = [find(root, reference) for reference in named]
+    for reference, (notebook, number) in zip(named, places, strict=True):
+        if not asserts(cells(root / f"{notebook}.ipynb")[number]):
+            raise ValueError(f"audit.toml: {reference} asserts nothing; name the cell that does")
     values = numbers(root, claim)
     if claim["here"].count("{}") != len(values):
         raise ValueError(f"audit.toml: {claim['here']!r} has not the places for {values}")
-    links = dict.fromkeys(link(root, find(root, reference)) for reference in references(claim))
-    return "<br>".join([claim["here"].format(*values), *links])
+    return "<br>".join([claim["here"].format(*values), *dict.fromkeys(link(root, place) for place in places)])
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -187,36 +194,32 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 def claims_of(root: Path, audit: dict, name: str) -> str:
     """Return the part of the page with the claims of one source."""
+    claims, told = [claim for claim in audit["claim"] if claim["source"] == name], audit["sources"][name]
+    by = Counter(claim["verdict"] for claim in claims)
+    shares = ", ".join(f"{verdict} {by[verdict]}" for verdict in VERDICTS if by[verdict])
     rows = [
         [f"{claim['says']} *({claim['section']})*", f"[{claim['verdict']}]{{.verdict}}", found_here(root, claim)]
-        for claim in audit["claim"]
-        if claim["source"] == name
+        for claim in claims
     ]
-    told = audit["sources"][name]
-    return f"\n### {told['title']}\n\n{told['by'][0].upper()}{told['by'][1:]}.\n\n" + table(
-        ["The source says", "Verdict", "Here"], rows
-    )
+    lines = table(["The source says", "Verdict", "Here"], rows)
+    return f"\n### The {told['name']}\n\n{told['about']}. {len(claims)} claims: {shares}.\n\n{lines}\n"
 
 
 def exam(root: Path, audit: dict) -> str:
     """Return the table of the sources' questions."""
     rows = []
     for question in audit["question"]:
-        title = f"{audit['sources'][question['source']]['short']}, {question['section']}"
+        where = f"the {audit['sources'][question['source']]['name']}, {question['section']}"
         links = dict.fromkeys(link(root, find(root, reference)) for reference in question["answers"])
-        rows.append([f"[{question['asks']}]{{.question}} *({title})*", "<br>".join(links)])
+        rows.append([f"[{question['asks']}]{{.question}} *({where})*", "<br>".join(links)])
     return table(["Question", "Answer"], rows)
 
 
 def counts(audit: dict) -> str:
-    """Return the table of how many claims got which verdict, source by source."""
-    names = audit["sources"]
-    by = Counter((claim["verdict"], claim["source"]) for claim in audit["claim"])
-    rows = [
-        [f"*{verdict}*", about, *(str(by[verdict, name]) for name in names), str(sum(by[verdict, n] for n in names))]
-        for verdict, about in VERDICTS.items()
-    ]
-    return table(["verdict", "meaning", *(told["short"] for told in names.values()), "all"], rows)
+    """Return the table of the verdicts: what each means, and how many claims have it."""
+    by = Counter(claim["verdict"] for claim in audit["claim"])
+    rows = [[f"*{verdict}*", str(by[verdict]), about] for verdict, about in VERDICTS.items()]
+    return table(["verdict", "claims", "meaning"], rows)
 
 
 def read(root: Path) -> dict:
@@ -231,7 +234,7 @@ def page(root: Path) -> str:
     right = sum(claim["verdict"] == "right" for claim in audit["claim"])
     parts = [HEAD.format(right=right, all=len(audit["claim"]), counts=counts(audit))]
     parts.append(FILTER.format(options="\n".join(f"<option>{verdict}</option>" for verdict in VERDICTS)))
-    parts += [claims_of(root, audit, name) + "\n" for name in audit["sources"]]
+    parts += [claims_of(root, audit, name) for name in audit["sources"]]
     return "".join([*parts, EXAM, "\n", exam(root, audit), "\n"])
 
 
