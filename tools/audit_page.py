@@ -129,7 +129,10 @@ def shown(root: Path, place: Place, expression: str) -> list[str]:
 
 
 def legible(number: str) -> str:
-    """Return a printed number with a true minus, and with commas where it is long."""
+    """Return a printed number with a true minus, with commas where it is long, and with its power of ten as one."""
+    if power := re.fullmatch(r"(?:([\d.]+)e|10\^)([+-]?\d+)", number):
+        factor = f"{power[1]} \\cdot " if power[1] else ""
+        return f"${factor}10^{{{int(power[2])}}}$"
     return f"{int(number):,}" if re.fullmatch(r"\d{5,}", number) else re.sub(r"^-", "−", number)
 
 

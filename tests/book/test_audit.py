@@ -148,6 +148,17 @@ def test_a_claim_without_its_ground_is_refused(root, changed, complaint):
         audit_page.found_here(root, claim(**changed))
 
 
+@pytest.mark.parametrize(
+    ("printed", "written"),
+    [
+        *(("0.95", "0.95"), ("1,050,624", "1,050,624"), ("16382", "16,382"), ("-0.003 ± 0.001", "−0.003 ± 0.001")),
+        *(("2.656e-05", r"$2.656 \cdot 10^{-5}$"), ("1.378e+04", r"$1.378 \cdot 10^{4}$"), ("10^-14", "$10^{-14}$")),
+    ],
+)
+def test_a_printed_number_is_written_as_in_a_text(printed, written):
+    assert audit_page.legible(printed) == written
+
+
 def test_a_record_gives_mean_and_spread():
     assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}", audit_page.recorded("gradient-lag/tanh/slope[0]", 3))
 
