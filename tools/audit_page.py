@@ -15,6 +15,7 @@ from typing import NamedTuple
 from unrolled import experiments
 
 ROOT = Path(__file__).resolve().parent.parent
+HEADING = re.compile(r"^#{1,3} (.+)$", re.MULTILINE)
 UNTESTED = "could not be tested here"
 VERDICTS = {
     "right": "It holds as it stands.",
@@ -94,10 +95,13 @@ def asserts(cell: dict) -> bool:
 
 
 def heading(root: Path, place: Place) -> str:
-    """Return the heading of the section that a cell stands in."""
-    above = cells(root / f"{place.notebook}.ipynb")[: place.number + 1]
-    text = "\n".join(source(cell) for cell in above if cell["cell_type"] == "markdown")
-    return re.findall(r"^#{1,3} (.+)$", text, re.MULTILINE)[-1].strip()
+    """Return the heading of the section that a cell stands in; of a cell that begins several, the first."""
+    *above, here = cells(root / f"{place.notebook}.ipynb")[: place.number + 1]
+    own, before = (
+        [title for cell in part if cell["cell_type"] == "markdown" for title in HEADING.findall(source(cell))]
+        for part in ([here], above)
+    )
+    return (own[0] if own else before[-1]).strip()
 
 
 def link(root: Path, place: Place) -> str:

@@ -126,6 +126,13 @@ def test_a_claim_is_filled_and_linked(root):
     assert audit_page.found_here(root, told) == "It takes a GPU."
 
 
+def test_a_cell_belongs_to_the_heading_above_it_or_to_its_own_first(root):
+    cells = [("markdown", "a", "## One\n\n### Two", ""), ("markdown", "b", "text", ""), ("code", "c", "1", "")]
+    (root / "chapters" / "02-heads.ipynb").write_text(notebook(*cells))
+    titles = [audit_page.heading(root, audit_page.find(root, f"02-heads#{name}")) for name in "abc"]
+    assert titles == ["One", "Two", "Two"]
+
+
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
