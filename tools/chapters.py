@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 
+import audit_page
 import first_page
 import gallery
 import record_page
@@ -58,6 +59,7 @@ def main() -> None:
     gallery.write(ROOT)
     record_page.write(ROOT)
     first_page.write(ROOT)
+    audit_page.write(ROOT)
 
 
 if __name__ == "__main__":

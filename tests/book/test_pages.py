@@ -283,6 +283,34 @@ def test_the_story_of_the_first_page_is_read_with_the_keyboard_and_by_the_button
     assert slider.input_value() == place
 
 
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_audit_is_filtered_with_the_keyboard_and_is_whole_in_print(visit, screen):
+    page = visit("audit", screen)
+    rows, said = page.locator("article tr:has(.verdict, .question)"), page.locator(".audit-filter output")
+
+    def shown():
+        """Return the rows that take room on the page."""
+        return rows.evaluate_all("all => all.filter(r => r.getClientRects().length).map(r => r.innerText)")
+
+    everything = shown()
+    assert len(everything) == rows.count() > 100 and said.inner_text() == ""
+    page.get_by_label("Verdict").focus()
+    page.keyboard.press("w")  # the only verdict that begins so
+    wrong = shown()
+    assert 0 < len(wrong) < len(everything) and all("wrong" in row for row in wrong)
+    assert said.inner_text() == f"{len(wrong)} of {len(everything)} rows"
+    page.keyboard.press("Tab")
+    page.keyboard.type("transformer PARAMETERS")
+    few = shown()
+    assert few and set(few) < set(wrong)
+    assert all(word in row.lower() for row in few for word in ("transformer", "parameters"))
+    assert page.locator("article h3").evaluate_all("all => all.filter(h => h.getClientRects().length).length") <= len(
+        few
+    )
+    page.emulate_media(media="print")
+    assert len(shown()) == len(everything) and not page.locator(".audit-filter").is_visible()
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_folded_code_is_called_by_its_summary_and_opens(visit, name):
     page = visit(name)
