@@ -111,6 +111,11 @@ def test_what_is_no_array_is_told_so_in_a_sentence(wrong, said):
         answers.array(wrong, "states", (2,))
 
 
+def test_what_is_no_number_gets_the_likely_cause_where_the_exercise_knows_it():
+    with pytest.raises(AssertionError, match="^weights: there is nan, .*: does a score overflow"):
+        answers.array([np.nan], "weights", nan="does a score overflow?")
+
+
 def test_values_and_tables_are_counted():
     assert answers.several([1, None], 2, "read(…)") == [1, None]
     assert answers.table({8: torch.tensor(1)}, [8], "costs") == {8: 1}

@@ -159,13 +159,20 @@ def number(found: Any, name: str) -> float:
     return plain
 
 
-def array(found: Any, name: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
+def array(
+    found: Any,
+    name: str,
+    shape: tuple[int, ...] | None = None,
+    *,
+    nan: str = "where does the first one come from?",
+) -> np.ndarray:
     """Return an array of numbers, in whatever clothes it comes: a list's, NumPy's or a tensor's.
 
     Args:
         found: the answer.
         name: what it is called, for the sentence if it is no array.
         shape: the shape that is right; None if any is.
+        nan: the end of the sentence where it contains what is not a number: the likely cause.
 
     Raises:
         AssertionError: it is no array of real numbers, is of another shape, or contains what is not a number.
@@ -186,7 +193,7 @@ def array(found: Any, name: str, shape: tuple[int, ...] | None = None) -> np.nda
     if shape is not None and plain.shape != shape:
         raise AssertionError(f"{name}: the shape is {plain.shape}; right is {shape}")
     if np.isnan(plain).any():
-        raise AssertionError(f"{name} contains nan, which is not a number: where does the first one come from?")
+        raise AssertionError(f"{name}: there is nan, which is not a number: {nan}")
     return plain
 
 

@@ -51,6 +51,87 @@ def attention(Q, K, V, allowed):
     return weights @ V, weights
 
 
+# %% 11.4 masked-attention | right | masked after a safe exponential
+def attention(Q, K, V, allowed):
+    scores = Q @ K.T / Q.shape[1] ** 0.5
+    top = torch.where(allowed, scores, torch.tensor(-torch.inf, dtype=scores.dtype)).max(dim=1).values
+    weights = torch.where(allowed, (scores - top[:, None]).clamp(max=0).exp(), torch.zeros_like(scores))
+    weights = weights / weights.sum(1, keepdim=True)
+    return weights @ V, weights
+
+
+# %% 11.4 masked-attention | right | row by row
+def attention(Q, K, V, allowed):
+    weights = torch.zeros(len(Q), len(K), dtype=Q.dtype)
+    for i in range(len(Q)):
+        places = allowed[i].nonzero()[:, 0]
+        e = K[places] @ Q[i] / math.sqrt(len(Q[i]))
+        e = (e - e.max()).exp()
+        weights[i, places] = e / e.sum()
+    return weights @ V, weights
+
+
+# %% 11.4 masked-attention | wrong | masked after the softmax
+def attention(Q, K, V, allowed):
+    scores = Q @ K.T / math.sqrt(Q.shape[1])
+    weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
+    weights = weights / weights.sum(dim=1, keepdim=True) * allowed
+    return weights @ V, weights
+
+
+# %% 11.4 masked-attention | wrong | the largest score is one that is hidden
+def attention(Q, K, V, allowed):
+    scores = Q @ K.T / math.sqrt(Q.shape[1])
+    weights = (scores - scores.amax(dim=1, keepdim=True)).exp() * allowed
+    weights = weights / weights.sum(dim=1, keepdim=True)
+    return weights @ V, weights
+
+
+# %% 11.4 masked-attention | wrong | scores are cut off so that they stay finite
+def attention(Q, K, V, allowed):
+    scores = (Q @ K.T / math.sqrt(Q.shape[1])).clamp(-80, 80)
+    weights = scores.exp() * allowed
+    weights = weights / weights.sum(dim=1, keepdim=True)
+    return weights @ V, weights
+
+
+# %% 11.4 masked-attention | wrong | the root of the number of keys
+def attention(Q, K, V, allowed):
+    scores = (Q @ K.T / math.sqrt(len(K))).masked_fill(~allowed, -math.inf)
+    weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
+    weights = weights / weights.sum(dim=1, keepdim=True)
+    return weights @ V, weights
+
+
+# %% 11.4 masked-attention | wrong | the weights first
+def attention(Q, K, V, allowed):
+    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -math.inf)
+    weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
+    weights = weights / weights.sum(dim=1, keepdim=True)
+    return weights, weights @ V
+
+
+# %% 11.4 masked-attention | wrong | the means alone
+def attention(Q, K, V, allowed):
+    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -math.inf)
+    weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
+    return weights / weights.sum(dim=1, keepdim=True) @ V
+
+
+# %% 11.4 masked-attention | wrong | a softmax that is called
+def attention(Q, K, V, allowed):
+    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -math.inf)
+    weights = nn.functional.softmax(scores, dim=1)
+    return weights @ V, weights
+
+
+# %% 11.4 masked-attention | wrong | a softmax that is called, in other clothes
+def attention(Q, K, V, allowed):
+    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -math.inf)
+    weights = torch.log_softmax(scores, dim=1).exp()
+    return weights @ V, weights
+
+
 # %% 11.5 several-heads | right | with einsum
 def heads(x, W_qkv, b_qkv, W_o, b_o, count):
     qkv = torch.einsum("bth,kh->btk", x, W_qkv) + b_qkv
@@ -68,6 +149,66 @@ def heads(x, W_qkv, b_qkv, W_o, b_o, count):
     scores = q @ k.mT / math.sqrt(q.shape[3])
     scores = scores + torch.full(scores.shape[2:], -math.inf).triu(1)
     return (scores.softmax(dim=3) @ v).transpose(1, 2).flatten(2) @ W_o.T + b_o
+
+
+# %% 11.5 several-heads | wrong | the axes are only renamed
+def heads(x, W_qkv, b_qkv, W_o, b_o, count):
+    batch, time, h = x.shape
+    q, k, v = (p.reshape(batch, count, time, h // count) for p in (x @ W_qkv.T + b_qkv).chunk(3, dim=2))
+    scores = q @ k.mT / math.sqrt(h // count)
+    alpha = scores.masked_fill(torch.ones(time, time).triu(1).bool(), -math.inf).softmax(dim=3)
+    return (alpha @ v).reshape(batch, time, h) @ W_o.T + b_o
+
+
+# %% 11.5 several-heads | wrong | the heads look at each other
+def heads(x, W_qkv, b_qkv, W_o, b_o, count):
+    q, k, v = (p.unflatten(2, (count, -1)) for p in (x @ W_qkv.T + b_qkv).chunk(3, dim=2))
+    alpha = (q @ k.mT / math.sqrt(q.shape[3])).softmax(dim=3)
+    return (alpha @ v).flatten(2) @ W_o.T + b_o
+
+
+# %% 11.5 several-heads | wrong | no place sees itself
+def heads(x, W_qkv, b_qkv, W_o, b_o, count):
+    parts = (x @ W_qkv.T + b_qkv).chunk(3, dim=2)
+    q, k, v = (part.unflatten(2, (count, -1)).transpose(1, 2) for part in parts)
+    hidden = torch.ones(x.shape[1], x.shape[1]).triu(0).bool()
+    alpha = (q @ k.mT / math.sqrt(q.shape[3])).masked_fill(hidden, -math.inf).softmax(dim=3)
+    return (alpha @ v).transpose(1, 2).flatten(2) @ W_o.T + b_o
+
+
+# %% 11.5 several-heads | wrong | no biases
+def heads(x, W_qkv, b_qkv, W_o, b_o, count):
+    parts = (x @ W_qkv.T).chunk(3, dim=2)
+    q, k, v = (part.unflatten(2, (count, -1)).transpose(1, 2) for part in parts)
+    hidden = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
+    alpha = (q @ k.mT / math.sqrt(q.shape[3])).masked_fill(hidden, -math.inf).softmax(dim=3)
+    return (alpha @ v).transpose(1, 2).flatten(2) @ W_o.T
+
+
+# %% 11.5 several-heads | wrong | the last matrix is not transposed
+def heads(x, W_qkv, b_qkv, W_o, b_o, count):
+    parts = (x @ W_qkv.T + b_qkv).chunk(3, dim=2)
+    q, k, v = (part.unflatten(2, (count, -1)).transpose(1, 2) for part in parts)
+    hidden = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
+    alpha = (q @ k.mT / math.sqrt(q.shape[3])).masked_fill(hidden, -math.inf).softmax(dim=3)
+    return (alpha @ v).transpose(1, 2).flatten(2) @ W_o + b_o
+
+
+# %% 11.5 several-heads | wrong | masked after the softmax
+def heads(x, W_qkv, b_qkv, W_o, b_o, count):
+    parts = (x @ W_qkv.T + b_qkv).chunk(3, dim=2)
+    q, k, v = (part.unflatten(2, (count, -1)).transpose(1, 2) for part in parts)
+    seen = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+    alpha = (q @ k.mT / math.sqrt(q.shape[3])).softmax(dim=3) * seen
+    return (alpha @ v).transpose(1, 2).flatten(2) @ W_o.T + b_o
+
+
+# %% 11.5 several-heads | wrong | one head for all
+def heads(x, W_qkv, b_qkv, W_o, b_o, count):
+    q, k, v = (x @ W_qkv.T + b_qkv).chunk(3, dim=2)
+    hidden = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
+    alpha = (q @ k.mT / math.sqrt(x.shape[2] // count)).masked_fill(hidden, -math.inf).softmax(dim=2)
+    return alpha @ v @ W_o.T + b_o
 
 
 # %% 11.6 turning-positions | right | column by column, in NumPy
