@@ -1,7 +1,7 @@
-"""A Sphinx extension for the library's pages: docstrings as reStructuredText, and links by the names that readers use.
+"""A Sphinx extension for the library's pages: docstrings as Sphinx reads them, and links by readers' names.
 
-Readers import from rooms, as in ``from unrolled.cells import GRUCell``, and so the pages document the rooms' names. What
-refers to a name by the file it is written in, as annotations do, is led there.
+Readers import from rooms, as in ``from unrolled.cells import GRUCell``, and so the pages document the rooms' names.
+What refers to a name by the file it is written in, as annotations do, is led there.
 """
 
 import re
@@ -33,8 +33,8 @@ def escaped(line: str) -> str:
 def prepared(lines: list[str]) -> list[str]:
     """Return the lines of a docstring as Napoleon and Sphinx understand them.
 
-    The indented blocks between paragraphs are equations, and become blocks of code. What is indented below a section, as
-    under ``Args:``, stays, but what is returned becomes a field: Napoleon would take all before a colon for a type.
+    The indented blocks between paragraphs are equations, and become blocks of code. What is indented below a section,
+    as under ``Args:``, stays, but what is returned becomes a field: Napoleon would take all before a colon for a type.
     """
     made, section, block = [], "", False
     for number, line in enumerate(lines):

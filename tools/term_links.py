@@ -1,9 +1,9 @@
 """A Sphinx extension: in a chapter, the first use of a term leads to the glossary, and of a function to its page.
 
 A notebook shows a role as it is typed, so the chapters' text has none for this, and the links are made when the pages
-are. A term is linked where it first stands in the text of a section; not in a heading, a formula, code, or another link.
-A term such as "key (of attention)" has an everyday word for its name, and is linked only where that is in italics. A
-chapter's lists of aims, at its beginning and at its end, and that of its exercises have no links.
+are. A term is linked where it first stands in the text of a section; not in a heading, a formula, code or another
+link. A term such as "key (of attention)" has an everyday word for its name, and is linked only where that is in
+italics. A chapter's lists of aims, at its beginning and at its end, and that of its exercises have no links.
 """
 
 import re

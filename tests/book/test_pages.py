@@ -364,9 +364,8 @@ def test_links_inside_the_book_lead_somewhere(html):
             if parts.scheme or parts.netloc:
                 continue
             followed += 1
-            place = (
-                html / parts.path.removeprefix(FOLDER) if parts.path.startswith(FOLDER) else path.parent / parts.path
-            )
+            whole = parts.path.startswith(FOLDER)
+            place = html / parts.path.removeprefix(FOLDER) if whole else path.parent / parts.path
             there = Path(unquote(str(place))).resolve() if parts.path else path
             there = there / "index.html" if there.is_dir() else there
             anchors = pages[there].names if there in pages else {""}
