@@ -26,7 +26,9 @@ CLOSED += (nodes.caption, nodes.comment, nodes.target, nodes.image, addnodes.pen
 
 def pattern(names: list[str]) -> re.Pattern:
     """Return what matches any of some names, the longest first, in the plural too, across the ends of lines."""
-    words = (re.escape(name).replace(r"\ ", r"\s+") for name in sorted(names, key=len, reverse=True))
+    words = (
+        re.escape(name).replace(r"\ ", r"\s+").replace("'", "['’]") for name in sorted(names, key=len, reverse=True)
+    )
     return re.compile(rf"(?<![\w-])(?:{'|'.join(words)}){PLURAL}(?![\w-])", re.IGNORECASE)
 
 
@@ -37,7 +39,7 @@ def named(word: str, names: dict[str, str]) -> str | None:
         word: the word, in the singular or in the plural.
         names: how a term is written in a text, in small letters, to the term.
     """
-    plain = " ".join(word.lower().split())
+    plain = " ".join(word.lower().replace("’", "'").split())
     forms = (plain, plain.removesuffix("s"), plain.removesuffix("es"))
     return next((names[form] for form in forms if form in names), None)
 
