@@ -26,9 +26,8 @@ CLOSED += (nodes.caption, nodes.comment, nodes.target, nodes.image, addnodes.pen
 
 def pattern(names: list[str]) -> re.Pattern:
     """Return what matches any of some names, the longest first, in the plural too, across the ends of lines."""
-    words = (
-        re.escape(name).replace(r"\ ", r"\s+").replace("'", "['’]") for name in sorted(names, key=len, reverse=True)
-    )
+    longest_first = sorted(names, key=len, reverse=True)
+    words = (re.escape(name).replace(r"\ ", r"\s+").replace("'", "['’]") for name in longest_first)
     return re.compile(rf"(?<![\w-])(?:{'|'.join(words)}){PLURAL}(?![\w-])", re.IGNORECASE)
 
 
