@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import nbformat
 import yaml
@@ -19,8 +20,10 @@ from vendor import VendorError, fetch
 BUILD = ROOT / "_build"
 SOURCE = BUILD / "source"
 PLAYGROUND = Path(unrolled.__file__).parent / "figures" / "playground"
+NOBODY = "OWNER."  # before the book has an address; `make address` puts a name there
+NEED_ADDRESS = ("sphinxext.opengraph", "sphinx_sitemap")  # extensions that write it into pages
 EXTRA = "extra"  # in the source, what the site serves beside its pages
-INCLUDED = re.compile(r"^`*\{literalinclude\} (\S+)$", re.MULTILINE)
+INCLUDED = re.compile(r"^`*\{(?:literal)?include\} (\S+)$", re.MULTILINE)
 NO_WIDGET = "*The explorer is drawn when the book is built with `make book`, or when you run this cell.*"
 
 
@@ -122,12 +125,30 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
     lay_out_playground(SOURCE / EXTRA)
     if vendor:
         shutil.copytree(vendor, SOURCE / EXTRA, copy_function=os.link, dirs_exist_ok=True)
-        shutil.copy2(ROOT / "_config.yml", SOURCE)
-        return
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
-    for name in ("nb_ipywidgets_js", "mathjax_path"):
-        del config["sphinx"]["config"][name]
+    config = settled(config, serves_scripts=bool(vendor))
     (SOURCE / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf8")
+
+
+def settled(config: dict, serves_scripts: bool) -> dict:
+    """Return the pages' configuration, less what depends on scripts or on an address that the site does not have.
+
+    Args:
+        config: what _config.yml holds.
+        serves_scripts: whether the site itself serves MathJax and the widgets' scripts.
+    """
+    html, sphinx = dict(config["html"]), dict(config["sphinx"])
+    site, options = html["baseurl"], dict(sphinx["config"])
+    options["notfound_urls_prefix"] = urlsplit(site).path  # the page is shown for any missing address, however deep
+    left_out = set() if serves_scripts else {"nb_ipywidgets_js", "mathjax_path"}
+    if urlsplit(site).netloc.startswith(NOBODY):
+        del html["baseurl"]
+        left_out |= {name for name in options if name.startswith(("ogp_", "sitemap_"))}
+        options["extensions"] = [name for name in options["extensions"] if name not in NEED_ADDRESS]
+    else:
+        options["ogp_site_url"] = site
+    options = {name: value for name, value in options.items() if name not in left_out}
+    return config | {"html": html, "sphinx": sphinx | {"config": options}}
 
 
 def lay_out_playground(site: Path) -> None:
@@ -139,9 +160,11 @@ def lay_out_playground(site: Path) -> None:
 
 def fingerprint() -> str:
     """Return a hash of all that the pages are made of."""
-    digest = hashlib.sha256((ROOT / "constraints.txt").read_bytes() + Path(__file__).read_bytes())
-    for path in sorted(p for p in SOURCE.rglob("*") if p.is_file()):
-        digest.update(f"{path.relative_to(SOURCE)}\0".encode() + path.read_bytes() + b"\0")
+    digest = hashlib.sha256((ROOT / "constraints.txt").read_bytes())
+    docstrings = Path(unrolled.__file__).parent.rglob("*.py")
+    for path in sorted([*SOURCE.rglob("*"), *Path(__file__).parent.glob("*.py"), *docstrings]):
+        if path.is_file():
+            digest.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -159,7 +182,9 @@ def sphinx() -> None:
     print("Making the pages ...", flush=True)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", SOURCE, "--path-output", ROOT, "--all"]
     command += ["--warningiserror", "--nitpick", "--keep-going", "--quiet"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"})
+    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])  # extensions
+    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": path}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     if done.returncode:
         raise SystemExit(f"{done.stdout}\nThe pages have the faults above: none counts as built.")
     stamp.write_text(current)

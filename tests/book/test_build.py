@@ -395,6 +395,52 @@ def test_references_that_lead_nowhere_stop_the_build_and_are_named(tmp_path, mon
     assert (tmp_path / "_build" / "html.key").exists() != broken
 
 
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
+
+
+def test_without_an_address_nothing_is_written_that_needs_one():
+    made = book.settled(CONFIG | {"html": CONFIG["html"] | {"baseurl": "https://OWNER.github.io/unrolled/"}}, True)
+    options = made["sphinx"]["config"]
+    assert "baseurl" not in made["html"] and not set(book.NEED_ADDRESS) & set(options["extensions"])
+    assert not [name for name in options if name.startswith(("ogp_", "sitemap_"))]
+    assert options["notfound_urls_prefix"] == "/unrolled/" and "mathjax_path" in options
+
+
+def test_with_an_address_pages_say_theirs():
+    html = CONFIG["html"] | {"baseurl": "https://ada.github.io/rnn-book/"}
+    made = book.settled(CONFIG | {"html": html}, serves_scripts=False)
+    options = made["sphinx"]["config"]
+    assert made["html"]["baseurl"] == options["ogp_site_url"] == "https://ada.github.io/rnn-book/"
+    assert options["notfound_urls_prefix"] == "/rnn-book/" and set(book.NEED_ADDRESS) <= set(options["extensions"])
+    assert not {"mathjax_path", "nb_ipywidgets_js"} & set(options)
+
+
+@pytest.mark.parametrize("address", ["https://OWNER.github.io/unrolled/", "https://ada.github.io/rnn-book/"])
+def test_addresses_are_on_the_pages_where_there_is_one(tmp_path, monkeypatch, address):
+    for name in ("references.bib", "bibliography.md", "constraints.txt"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    config = (ROOT / "_config.yml").read_text(encoding="utf8")
+    assert (now := CONFIG["html"]["baseurl"]) in config
+    (tmp_path / "_config.yml").write_text(config.replace(now, address), encoding="utf8")
+    shutil.copytree(ROOT / "_static", tmp_path / "_static")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "_toc.yml").write_text("{format: jb-book, root: intro, parts: [{chapters: [{file: bibliography}]}]}")
+    (tmp_path / "intro.md").write_text(f"# Title\n\n{GOOD}\n")
+    for name, path in {"ROOT": tmp_path, "BUILD": tmp_path / "_build", "SOURCE": tmp_path / "_build/source"}.items():
+        monkeypatch.setattr(book, name, path)
+    book.assemble({}, None, student=False)
+    book.sphinx()
+    html = tmp_path / "_build" / "html"
+    page = (html / "bibliography.html").read_text(encoding="utf8")
+    has = "OWNER" not in address
+    assert (f'<link rel="canonical" href="{address}bibliography.html"' in page) == has
+    assert (f'<meta property="og:url" content="{address}bibliography.html"' in page) == has
+    assert (html / "sitemap.xml").is_file() == has
+    if has:
+        assert f"<loc>{address}bibliography.html</loc>" in (html / "sitemap.xml").read_text(encoding="utf8")
+    assert f'href="{book.urlsplit(address).path}_static/' in (html / "404.html").read_text(encoding="utf8")
+
+
 def test_a_script_that_is_not_the_pinned_one_is_refused(tmp_path):
     archive = tmp_path / "requirejs.tgz"
     archive.write_bytes(b"something else")

@@ -7,6 +7,7 @@ import functools
 import http.server
 import threading
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import nbformat
@@ -18,7 +19,11 @@ from places import ROOT
 from unrolled import __version__
 
 pytestmark = pytest.mark.book
-PAGES = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8")))
+LISTED = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8")))
+LIBRARY = [name for name in LISTED if name.startswith("api/") and name != "api/index"]
+PAGES = [name for name in LISTED if name not in LIBRARY or name == "api/cells"]  # they are all made alike
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
+FOLDER = urlsplit(CONFIG["html"]["baseurl"]).path  # where a site has the pages, "/unrolled/"
 NOTEBOOKS = [name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()]
 CHAPTERS = [name for name in NOTEBOOKS if name.startswith("chapters/")]
 SCREENS = {"desktop": (1280, 900), "phone": (360, 780)}
@@ -157,6 +162,40 @@ def test_a_page_loads_fits_and_is_photographed(visit, name, screen, theme):
 @pytest.mark.parametrize("name", PAGES)
 def test_what_is_to_be_read_stands_out_from_its_ground(visit, name, theme):
     assert visit(name, theme=theme).evaluate(FAINT) == []
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_a_page_of_the_library_fits_on_a_phone(visit, name):
+    page = visit(name, "phone")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, "wider than the screen"
+    assert page.locator("article dl.py").count() > 0
+
+
+def test_an_address_that_is_not_there_leads_back_into_the_book(browser, own):
+    """As a site does: whatever is asked for and is not there, however deep, is answered with 404.html."""
+
+    class Site(http.server.SimpleHTTPRequestHandler):
+        def translate_path(self, path):
+            there = own / unquote(urlsplit(path).path).removeprefix(FOLDER)
+            return str(there if path.startswith(FOLDER) and there.is_file() else own / "404.html")
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = browser.new_page()
+    faults = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(f"http://127.0.0.1:{server.server_port}{FOLDER}chapters/deep/nowhere.html", wait_until="load")
+    assert page.locator("article h1").inner_text() == "There is no such page"
+    ground = "getComputedStyle(document.querySelector('.bd-sidebar')).position"
+    assert page.evaluate(ground) == "sticky", "the stylesheet was not found"
+    page.locator(".bd-sidebar a", has_text="Attention").first.click()
+    page.wait_for_url(f"**{FOLDER}chapters/11-attention.html")
+    assert page.locator("article h1").inner_text().startswith("11. Attention") and faults == []
+    page.close()
+    server.shutdown()
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -353,7 +392,9 @@ def test_links_inside_the_book_lead_somewhere(html):
             if parts.scheme or parts.netloc:
                 continue
             followed += 1
-            there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            whole = parts.path.startswith(FOLDER)
+            place = html / parts.path.removeprefix(FOLDER) if whole else path.parent / parts.path
+            there = Path(unquote(str(place))).resolve() if parts.path else path
             there = there / "index.html" if there.is_dir() else there
             anchors = pages[there].names if there in pages else {""}
             if not there.is_file() or (there in pages and unquote(parts.fragment) not in anchors):

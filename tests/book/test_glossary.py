@@ -1,0 +1,192 @@
+"""The glossary agrees with the chapters: each term is introduced where it says, and linked at its first use."""
+
+import json
+import re
+from functools import cache
+from html.parser import HTMLParser
+
+import pytest
+
+import formulas
+import glossary
+import term_links
+from places import ROOT
+
+pytestmark = pytest.mark.book
+PAGE = glossary.PAGE.read_text(encoding="utf8")
+ENTRIES = glossary.entries(PAGE)
+CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
+NOTATION = (ROOT / "notation.md").read_text(encoding="utf8")
+
+
+@cache
+def sections(path: str) -> dict[str, str]:
+    """Return the sections of a chapter, heading to heading and text with all below it, white space levelled."""
+    cells = json.loads((ROOT / path).read_text(encoding="utf8"))["cells"]
+    text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    parts = re.split(r"^(#{2,3}) (.+)$", text, flags=re.MULTILINE)
+    found = {}
+    for place in range(1, len(parts), 3):
+        deeper = [parts[place + 2]]
+        for other in range(place + 3, len(parts), 3):
+            if len(parts[other]) <= len(parts[place]):
+                break
+            deeper.append(parts[other + 2])
+        found[parts[place + 1]] = " ".join("\n".join([parts[place + 1], *deeper]).split())
+    return found
+
+
+def running(text: str) -> str:
+    """Return a section's text without its heading, tables, formulas and code."""
+    return re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\[[^\]]*\]\([^)]*\)", "", text)
+
+
+def slug(heading: str) -> str:
+    """Return the end of a section's address."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def mentions(text: str, name: str) -> bool:
+    """Say whether a text has every word of a term, in some form: "vanishing gradient" in "the gradient *vanishes*"."""
+    words = re.findall(r"\w+", term_links.EVERYDAY.sub("", name).lower())
+    return all(re.search(rf"\b{re.escape(word[:5])}", text.lower()) for word in words)
+
+
+def wrong_places(entry: glossary.Entry) -> list[str]:
+    """Return what is wrong with where a term is said to be introduced."""
+    wrong = [] if entry.places else ["it names no section"]
+    for number, heading, path, end in entry.places:
+        if not (ROOT / path).is_file() or int(path.removeprefix("chapters/")[:2]) != number:
+            wrong.append(f"{path} is not chapter {number}")
+        elif heading not in sections(path):
+            wrong.append(f"{path} has no section {heading!r}")
+        elif end != slug(heading):
+            wrong.append(f"{heading!r} is at #{slug(heading)}, not #{end}")
+        elif not any(mentions(sections(path)[heading], name) for name in entry.names):
+            wrong.append(f"{heading!r} does not mention it")
+    return wrong + [f"there is no equation {label}" for label in entry.equations if label not in formulas.equations()]
+
+
+def test_there_are_as_many_terms_as_a_reader_looks_for():
+    assert 80 <= len(ENTRIES) <= 180
+    assert sum(bool(entry.elsewhere) for entry in ENTRIES) > 50 and sum(bool(entry.symbols) for entry in ENTRIES) > 40
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.names[0])
+def test_a_term_is_introduced_where_the_glossary_says(entry):
+    assert wrong_places(entry) == []
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.symbols], ids=lambda entry: entry.names[0])
+def test_a_symbol_is_that_of_the_page_of_notation(entry):
+    known = set(re.findall(r"\$([^$]+)\$", NOTATION.replace("$$", "")))
+    parts = {part for formula in known for part in formula.split(",\\ ")}
+    assert [symbol for symbol in entry.symbols if symbol not in parts] == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.names[0])
+def test_a_meaning_is_a_sentence_or_two(entry):
+    assert 1 <= len(re.findall(r"[.:](?= [A-Z]|$)", entry.meaning)) <= 3 and len(entry.meaning.split()) <= 45
+
+
+def test_terms_are_in_order_and_no_name_stands_for_two():
+    keys = [entry.names[0].lower().replace("–", "-") for entry in ENTRIES]
+    assert keys == sorted(keys)
+    names = [name for entry in ENTRIES for name in entry.names]
+    assert len(names) == len(set(names))
+
+
+# The links, as they are on the pages
+
+
+class Article(HTMLParser):
+    """Collect the links to the glossary in an article: what each leads to, and what it says."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links, self.open = [], None
+        self.feed(text[text.index("<article") : text.index("</article")])
+
+    def handle_starttag(self, tag, attributes):
+        target = dict(attributes).get("href", "")
+        if tag == "a" and "glossary.html#term-" in target:
+            self.open = [target.partition("#")[2], ""]
+
+    def handle_data(self, data):
+        if self.open:
+            self.open[1] += data
+
+    def handle_endtag(self, tag):
+        if tag == "a" and self.open:
+            self.links.append(tuple(self.open))
+            self.open = None
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_the_terms_of_a_chapter_are_linked_once_each_where_they_first_stand(html, path):
+    article = Article((html / "chapters" / f"{path.stem}.html").read_text(encoding="utf8"))
+    targets = [target for target, _ in article.links]
+    assert len(targets) == len(set(targets)) and len(targets) > 10
+    linked = {" ".join(shown.lower().replace("’", "'").split()) for _, shown in article.links}
+    here = [entry for entry in ENTRIES if any(place[2] == f"chapters/{path.name}" for place in entry.places)]
+    for entry in here:
+        forms = [term_links.EVERYDAY.sub("", name).lower() for name in entry.names]
+        found = [
+            re.escape(f"*{form}*") if form != name.lower() else rf"(?<![\w-]){re.escape(form)}\b"
+            for form, name in zip(forms, entry.names, strict=True)
+        ]
+        parts = sections(f"chapters/{path.name}").items()
+        texts = [running(text.removeprefix(head)).lower() for head, text in parts if head not in term_links.CLOSING]
+        if any(re.search(form, text) for text in texts for form in found):
+            assert linked & {form + end for form in forms for end in ("", "s", "es")}, f"{entry.names[0]} is not linked"
+
+
+def test_no_notebook_has_a_role_for_a_term():
+    for path in [*CHAPTERS, *ROOT.glob("exercises/*.ipynb"), *ROOT.glob("solutions/*.ipynb")]:
+        assert "{term}" not in path.read_text(encoding="utf8"), path.name
+
+
+# Proof that the rules can fail
+
+
+def page(origin: str) -> str:
+    return f"```{{glossary}}\nperplexity\n  A number of choices.\n\n  {origin}\n```\n"
+
+
+PLACE = "From chapter 1, [What does a text cost?](chapters/01-language-models.ipynb#what-does-a-text-cost)"
+
+
+@pytest.mark.parametrize(
+    "origin, said",
+    [
+        (f"{PLACE}, {{eq}}`eq-perplexity`.", None),
+        (f"{PLACE}, {{eq}}`eq-nowhere`.", "there is no equation eq-nowhere"),
+        (PLACE.replace("a text cost?]", "it cost?]") + ".", "has no section 'What does it cost?'"),
+        (PLACE.replace("#what", "#that") + ".", "is at #what-does-a-text-cost"),
+        (PLACE.replace("chapter 1", "chapter 2") + ".", "is not chapter 2"),
+        (
+            PLACE.replace("does a text cost?", "comes next?").replace("does-a-text-cost", "comes-next") + ".",
+            "mention it",
+        ),
+        ("From everywhere.", "it names no section"),
+    ],
+)
+def test_a_wrong_origin_is_found(origin, said):
+    (entry,) = glossary.entries(page(origin))
+    wrong = wrong_places(entry)
+    assert (not wrong) if said is None else (len(wrong) == 1 and said in wrong[0])
+
+
+def test_an_entry_of_another_form_is_refused():
+    with pytest.raises(ValueError, match="perplexity: it says not 'From chapter"):
+        glossary.entries(page("See chapter 1."))
+
+
+FORMS = {name: name for name in ("perplexity", "logit", "hidden state", "mcnemar's test")}
+WORDS = {"Perplexity": "perplexity", "logits": "logit", "hidden\nstates": "hidden state", "logit.": None, "a": None}
+WORDS |= {"McNemar’s test": "mcnemar's test"}  # as typeset
+
+
+@pytest.mark.parametrize("word, term", WORDS.items())
+def test_a_word_names_a_term_in_the_singular_and_in_the_plural(word, term):
+    assert term_links.named(word, FORMS) == term

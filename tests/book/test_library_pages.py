@@ -1,0 +1,140 @@
+"""The library's pages have every name that a reader meets: what the rooms export, and what notebooks import."""
+
+import ast
+import importlib
+import inspect
+import json
+import re
+from functools import cache
+
+import pytest
+from sphinx.util.inventory import InventoryFile
+
+import book
+import docstrings
+from places import ROOT
+
+pytestmark = pytest.mark.book
+PAGES = sorted(ROOT.glob("api/[!i]*.md"))
+NOTEBOOKS = sorted(path for folder in ("chapters", "solutions") for path in ROOT.glob(f"{folder}/*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def names(html) -> dict[str, str]:
+    """The names that the pages explain, each with its place."""
+    with (html / "objects.inv").open("rb") as file:
+        inventory = InventoryFile.load(file, "", lambda _, place: place)
+    kinds = [kind for kind in inventory if kind.startswith("py:")]
+    return {name: place for kind in kinds for name, (_, _, place, _) in inventory[kind].items()}
+
+
+def exported(room: str) -> set[str]:
+    """Return the full names of the functions and classes that a room exports, also in modules that it exports."""
+    module = importlib.import_module(f"unrolled.{room}")
+    found = set()
+    for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
+        thing = getattr(module, name)
+        if inspect.ismodule(thing) and hasattr(module, "__all__"):
+            inner = {n: t for n, t in vars(thing).items() if getattr(t, "__module__", "") == thing.__name__}
+            found |= {f"{thing.__name__}.{n}" for n, t in inner.items() if not n.startswith("_") and callable(t)}
+        elif (inspect.isfunction(thing) or inspect.isclass(thing)) and thing.__module__.startswith(module.__name__):
+            found.add(f"unrolled.{room}.{name}")
+    return found
+
+
+def imported(code: str) -> set[str]:
+    """Return the full names that code imports from the library."""
+    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in nodes if (node.module or "").startswith("unrolled")]
+    return {f"{node.module}.{alias.name}" for node in ours for alias in node.names}
+
+
+@cache
+def used() -> set[str]:
+    """Return the functions and classes that notebooks import, except those of single experiments."""
+    found = set()
+    for path in NOTEBOOKS:
+        for cell in json.loads(path.read_text(encoding="utf8"))["cells"]:
+            if cell["cell_type"] == "code":
+                found |= imported("".join(cell["source"]))
+    things = {name: importlib.import_module(name.rpartition(".")[0]) for name in found}
+    return {
+        name
+        for name, module in things.items()
+        if callable(getattr(module, name.rpartition(".")[2], None)) and not name.startswith("unrolled.experiments.")
+    }
+
+
+def test_every_page_of_the_library_is_a_room_and_is_listed():
+    rooms = [path.stem for path in PAGES]
+    assert {f"api/{room}" for room in rooms} | {"api/index"} == {
+        name for name in book.pages(book.contents(student=False)) if name.startswith("api/")
+    }
+    listed = re.findall(r"^\| \{doc\}`(\w+) <", (ROOT / "api" / "index.md").read_text(encoding="utf8"), re.MULTILINE)
+    assert sorted(listed) == rooms
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf8").split("## The rooms")[1].split("\n### ")[0]
+    made_of = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert set(made_of) - set(rooms) == {"whole_files", "commands", "__main__"}, "what is not for readers"
+
+
+@pytest.mark.parametrize("room", [path.stem for path in PAGES])
+def test_every_name_that_a_room_exports_is_on_its_page(names, room):
+    missing = sorted(name for name in exported(room) if name not in names)
+    assert not missing, f"not on the page of {room}: {', '.join(missing)}"
+    assert len(exported(room)) > 1
+
+
+def test_every_name_that_a_notebook_imports_is_on_a_page(names):
+    objects = dict.fromkeys(names)
+    assert [name for name in sorted(used()) if not docstrings.documented(name, "", objects)] == []
+    assert len(used()) > 60
+
+
+def test_equations_of_docstrings_are_links(html):
+    for room, label in (("cells", "eq-gru-update"), ("bptt", "eq-delta-h"), ("ngram", "eq-kneser-ney")):
+        assert f'#equation-{label}"' in (html / "api" / f"{room}.html").read_text(encoding="utf8"), room
+
+
+def test_a_chapter_links_the_functions_that_it_names(html):
+    page = (html / "chapters" / "02-vanilla-rnn.html").read_text(encoding="utf8")
+    assert page.count('href="../api/cells.html#unrolled.cells.unroll"') == 1
+
+
+# The extension
+
+
+def test_equations_become_code_in_which_only_references_are_markup():
+    lines = ["Do a step.", "", "    h_t = a * b_   (:eq:`eq-rnn`)", "", "Args:", "    x: the input, *raw*.", ""]
+    made = docstrings.prepared(lines)
+    assert made[2:5] == [".. parsed-literal::", "", r"    h\_t = a \* b\_   :eq:`eq-rnn`"]
+    assert made[-3:] == ["Args:", "    x: the input, *raw*.", ""]
+
+
+def test_what_is_returned_is_no_type_although_it_has_a_colon():
+    assert docstrings.prepared(["Returns:", "    (batch, time): the states."]) == [
+        ":returns:",
+        "    (batch, time): the states.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "target, name",
+    [
+        ("unrolled.cells.base.Cell", "unrolled.cells.Cell"),
+        ("unrolled.cells.base.Cell.step", "unrolled.cells.Cell.step"),
+        ("cells.unroll", "unrolled.cells.unroll"),
+        ("Cell", "unrolled.cells.Cell"),
+        ("sample", None),
+        ("torch.Tensor", None),
+    ],
+)
+def test_a_name_leads_to_where_readers_import_it_from(target, name):
+    objects = dict.fromkeys(["unrolled.cells.Cell", "unrolled.cells.Cell.step", "unrolled.cells.unroll"])
+    assert docstrings.documented(target, "unrolled.decoding", objects) == name
+
+
+def test_what_is_imported_is_found():
+    assert imported("from unrolled.text import stories, Vocabulary\nimport torch") == {
+        "unrolled.text.stories",
+        "unrolled.text.Vocabulary",
+    }

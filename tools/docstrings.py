@@ -1,0 +1,105 @@
+"""A Sphinx extension for the library's pages: docstrings as Sphinx reads them, and links by readers' names.
+
+Readers import from rooms, as in ``from unrolled.cells import GRUCell``, and so the pages document the rooms' names.
+What refers to a name by the file it is written in, as annotations do, is led there.
+"""
+
+import re
+from typing import NamedTuple
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
+
+SECTION = re.compile(r"(Args|Attributes|Example|Raises|Returns|Yields):$")
+RETURNED = ("Returns", "Yields")
+LABELS = re.compile(r"\((:eq:`[^`]+`(?:, :eq:`[^`]+`)*)( and following)?\)")
+ROLE = re.compile(r"(:eq:`[^`]+`)")
+
+
+class Field(NamedTuple):
+    """A named tuple, to tell what its fields are."""
+
+    name: str
+
+
+def escaped(line: str) -> str:
+    """Return a line of a docstring's equations in which only references to equations are markup."""
+    parts = ROLE.split(LABELS.sub(r"\1\2", line))
+    return "".join(part if ROLE.fullmatch(part) else re.sub(r"([\\*`_|])", r"\\\1", part) for part in parts)
+
+
+def prepared(lines: list[str]) -> list[str]:
+    """Return the lines of a docstring as Napoleon and Sphinx understand them.
+
+    The indented blocks between paragraphs are equations, and become blocks of code. What is indented below a section,
+    as under ``Args:``, stays, but what is returned becomes a field: Napoleon would take all before a colon for a type.
+    """
+    made, section, block = [], "", False
+    for number, line in enumerate(lines):
+        if line and not line.startswith(" "):
+            heading = SECTION.match(line)
+            section, block = heading[1] if heading else "", False
+            if section in RETURNED:
+                made.append(f":{section.lower()}:")
+                continue
+        elif line and not section and not block and (number == 0 or not lines[number - 1]):
+            made += [".. parsed-literal::", ""]
+            block = True
+        made.append(escaped(line) if block else line)
+    return made
+
+
+def process(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    """Prepare a docstring, before Napoleon does.
+
+    What a property's first line has before a colon would be taken for its type, if nothing, such as an empty comment,
+    stood before it.
+    """
+    lines[:] = [*(["..", ""] if what in ("property", "attribute") else []), *prepared(lines)]
+
+
+def documented(target: str, module: str, objects: dict) -> str | None:
+    """Return the full name under which the pages document what a reference means, or None where they do not.
+
+    Args:
+        target: what the reference says, such as ``"unrolled.cells.base.Cell"``, ``"cells.unroll"`` or ``"Recipe"``.
+        module: the module that the reference stands in.
+        objects: what is documented, by full names.
+    """
+    words = target.split(".")
+    names = [target, f"unrolled.{target}"]
+    names += [".".join(words[:2] + words[3:])] if words[0] == "unrolled" else []
+    names += [f"{module.rpartition('.')[0]}.{target}"]
+    names += [name for name in objects if name.rpartition(".")[2] == target and target[0].isupper()]
+    return next((name for name in names if name in objects), None)
+
+
+def resolve(app: Sphinx, env: BuildEnvironment, node: nodes.Element, shown: nodes.Element) -> nodes.Node | None:
+    """Lead a reference to a Python name to where the pages document it.
+
+    A word in single backticks may be a name or just code, and the library has names that are not for readers: where
+    nothing is documented, these stay as they are.
+    """
+    if node.get("refdomain") != "py":
+        return None
+    objects, target = env.get_domain("py").objects, node["reftarget"]
+    if name := documented(target, node.get("py:module") or "", objects):
+        there = objects[name]
+        return make_refnode(app.builder, node["refdoc"], there.docname, there.node_id, shown, name)
+    return shown if node["reftype"] == "obj" or target.startswith("unrolled.") else None
+
+
+def skip(app: Sphinx, what: str, name: str, thing: object, skipped: bool, options: object) -> bool | None:
+    """Leave out the fields of a named tuple, which its docstring explains."""
+    return True if isinstance(thing, type(Field.name)) else None
+
+
+def setup(app: Sphinx) -> dict:
+    """Register the extension."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", process, priority=400)
+    app.connect("missing-reference", resolve, priority=400)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

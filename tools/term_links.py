@@ -1,0 +1,118 @@
+"""A Sphinx extension: in a chapter, the first use of a term leads to the glossary, and of a function to its page.
+
+A notebook shows a role as it is typed, so the chapters' text has none for this, and the links are made when the pages
+are. A term is linked where it first stands in the text of a section; not in a heading, a formula, code or another
+link. A term such as "key (of attention)" has an everyday word for its name, and is linked only where that is in
+italics. A chapter's lists of aims, at its beginning and at its end, and that of its exercises have no links.
+"""
+
+import re
+from collections.abc import Iterator
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+CHAPTERS = "chapters/"
+SHOWN = "glossary-term"  # the class of what is linked: _static/book.css makes the link a quiet one
+CLOSING = ("What you can now do", "Exercises")
+EVERYDAY = re.compile(r" \(of [^)]+\)$")
+NAMED = ("class", "function", "method")
+PLURAL = r"(?:e?s)?"
+CLOSED = (nodes.title, nodes.reference, nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
+CLOSED += (nodes.caption, nodes.comment, nodes.target, nodes.image, addnodes.pending_xref)
+
+
+def pattern(names: list[str]) -> re.Pattern:
+    """Return what matches any of some names, the longest first, in the plural too, across the ends of lines."""
+    longest_first = sorted(names, key=len, reverse=True)
+    words = (re.escape(name).replace(r"\ ", r"\s+").replace("'", "['’]") for name in longest_first)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(words)}){PLURAL}(?![\w-])", re.IGNORECASE)
+
+
+def named(word: str, names: dict[str, str]) -> str | None:
+    """Return the term that a word of the text names, or None.
+
+    Args:
+        word: the word, in the singular or in the plural.
+        names: how a term is written in a text, in small letters, to the term.
+    """
+    plain = " ".join(word.lower().replace("’", "'").split())
+    forms = (plain, plain.removesuffix("s"), plain.removesuffix("es"))
+    return next((names[form] for form in forms if form in names), None)
+
+
+def readable(document: nodes.Node) -> Iterator[nodes.Text]:
+    """Yield the pieces of a document's text that may become links: those in its sections' paragraphs and lists."""
+    for text in list(document.findall(nodes.Text)):
+        above = [text.parent]
+        while above[-1].parent is not None:
+            above.append(above[-1].parent)
+        headings = [node.next_node(nodes.title).astext() for node in above if isinstance(node, nodes.section)]
+        closed = any(isinstance(node, CLOSED) for node in above)
+        if len(headings) > 1 and headings[-2] not in CLOSING and not closed:
+            yield text
+
+
+class FirstUses(SphinxPostTransform):
+    """Make a link of the first use of each term, and of each function of the library, in a chapter."""
+
+    default_priority = 5  # before Sphinx resolves references
+
+    def run(self, **options) -> None:
+        """Change the document, if it is a chapter."""
+        if not self.env.docname.startswith(CHAPTERS):
+            return
+        terms = [name for name, _, kind, *_ in self.env.get_domain("std").get_objects() if kind == "term"]
+        if terms:
+            self.link_terms({EVERYDAY.sub("", term).lower(): term for term in terms})
+        self.link_names(self.env.get_domain("py").objects)
+
+    def link_terms(self, names: dict[str, str]) -> None:
+        """Link the first use of every term.
+
+        Args:
+            names: how a term is written in a text, in small letters, to the term.
+        """
+        free = {name: term for name, term in names.items() if not EVERYDAY.search(term)}
+        anywhere, done = pattern(list(free)), set()
+        for text in readable(self.document):
+            if isinstance(text.parent, nodes.emphasis) and (term := named(text.astext(), names)):
+                if term not in done:
+                    shown = text.parent.deepcopy()
+                    shown["classes"].append(SHOWN)
+                    text.parent.replace_self(self.link("std", "term", term, shown))
+                    done.add(term)
+                continue
+            made, end, line = [], 0, text.astext()
+            for found in anywhere.finditer(line):
+                if (term := named(found[0], free)) and term not in done:
+                    shown = nodes.inline("", found[0], classes=[SHOWN])
+                    made += [nodes.Text(line[end : found.start()]), self.link("std", "term", term, shown)]
+                    end = found.end()
+                    done.add(term)
+            if made:
+                text.parent.replace(text, [*made, nodes.Text(line[end:])])
+
+    def link_names(self, objects: dict) -> None:
+        """Link the first use of every name of the library that a text has in code, as ``cells.unroll``."""
+        known = [name for name, thing in objects.items() if thing.objtype in NAMED and not thing.aliased]
+        done = set()
+        for code in list(self.document.findall(nodes.literal)):
+            full = f"unrolled.{code.astext().removesuffix('()')}"
+            names = [name for name in known if name == full or name.endswith(full.removeprefix("unrolled"))]
+            if len(names) == 1 and names[0] not in done:
+                done.add(names[0])
+                code.replace_self(self.link("py", "obj", names[0], code.deepcopy()))
+
+    def link(self, domain: str, kind: str, target: str, shown: nodes.Node) -> addnodes.pending_xref:
+        """Return a reference that Sphinx will resolve, or complain of."""
+        attributes = {"refdomain": domain, "reftype": kind, "reftarget": target, "refdoc": self.env.docname}
+        return addnodes.pending_xref("", shown, refexplicit=True, refwarn=True, **attributes)
+
+
+def setup(app: Sphinx) -> dict:
+    """Register the extension."""
+    app.add_post_transform(FirstUses)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
