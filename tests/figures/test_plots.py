@@ -198,6 +198,18 @@ def test_panels_share_their_y_axis_and_name_each_kind_of_line_once():
     assert [text.get_text() for text in legend.get_texts()] == ["short", "long"]
 
 
+@pytest.mark.parametrize("ylog", [False, True])
+@pytest.mark.parametrize("larger", [0, 1])
+def test_no_panel_cuts_off_what_is_drawn_in_it(larger, ylog):
+    heights = ([1.0, 2.0], [0.01, 30.0])
+    groups = {f"{n}": {"line": ([1, 2], heights[n ^ larger])} for n in (0, 1)}
+    for ax in plots.panels(groups, xlabel="x", ylabel="y", ylog=ylog).axes:
+        low, high = ax.get_ylim()
+        assert low <= 0.01 and high >= 30.0
+    fixed = plots.panels(groups, xlabel="x", ylabel="y", ylog=ylog, ylim=(0.5, 3.0))
+    assert [ax.get_ylim() for ax in fixed.axes] == [(0.5, 3.0)] * 2
+
+
 def test_each_panel_has_its_own_values_of_x_as_ticks():
     groups = {"adding": {"net": ([10, 20, 40], [1.0, 2.0, 3.0])}, "copy": {"net": ([1, 2, 5], [1.0, 2.0, 3.0])}}
     fig = plots.panels(groups, xlabel="length", ylabel="loss", xlog=True)

@@ -141,8 +141,11 @@ def panels(
     fig, axes = plt.subplots(1, len(groups), sharey=True, squeeze=False, figsize=(7.0, 3.9))
     for ax, (title, series) in zip(axes[0], groups.items(), strict=True):
         _lines(ax, series)
+        ax.set(title=title, xlabel=xlabel)
+    if ylim is not None:  # ylim=None would fix the limits of the first panel for all
+        axes[0, 0].set_ylim(ylim)
+    for ax, series in zip(axes[0], groups.values(), strict=True):
         scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
-        ax.set(title=title, xlabel=xlabel, ylim=ylim)
     axes[0, 0].set_ylabel(ylabel)
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     return fig
