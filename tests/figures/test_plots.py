@@ -155,6 +155,27 @@ def test_direct_labels_can_be_read_on_white():
     assert labels.ink("black") == colors.to_rgb("black")
 
 
+def test_a_model_looks_the_same_in_every_chart_and_no_other_label_looks_like_it():
+    def drawn(*names, draw=plots.curves):
+        lines = {name: ([1, 2], [1.0, 2.0]) for name in names}
+        if draw is plots.panels:
+            lines = {"panel": lines}
+        if draw is plots.dots:
+            lines = {"row": dict.fromkeys(names, 1.0)}
+        ax = draw(lines, xlabel="x", **{} if draw is plots.dots else {"ylabel": "y"}).axes[0]
+        of = {line.get_label(): line for line in ax.lines}
+        return {name: (of[name].get_color(), of[name].get_marker()) for name in names}
+
+    models = drawn(*plots.MODELS)
+    assert len({colour for colour, _ in models.values()}) == len({mark for _, mark in models.values()}) == 4
+    for draw in (plots.curves, plots.panels, plots.dots):
+        some = drawn("12-gram", "transformer", "GRU", "window", draw=draw)
+        assert some["GRU"] == models["GRU"] and some["transformer"] == models["transformer"]
+        assert not {some["12-gram"], some["window"]} & set(models.values()) and some["12-gram"] != some["window"]
+    assert drawn("one", "GRU", "three")["GRU"] == models["GRU"]
+    assert list(drawn("a", "b").values()) == list(drawn("c", "d").values()) == list(models.values())[:2]
+
+
 def test_bad_series_are_named():
     with pytest.raises(ValueError, match="series is empty"):
         plots.curves({}, xlabel="x", ylabel="y")
@@ -175,6 +196,18 @@ def test_panels_share_their_y_axis_and_name_each_kind_of_line_once():
     assert left.lines[0].get_color() == right.lines[0].get_color() != left.lines[1].get_color()
     (legend,) = fig.legends
     assert [text.get_text() for text in legend.get_texts()] == ["short", "long"]
+
+
+@pytest.mark.parametrize("ylog", [False, True])
+@pytest.mark.parametrize("larger", [0, 1])
+def test_no_panel_cuts_off_what_is_drawn_in_it(larger, ylog):
+    heights = ([1.0, 2.0], [0.01, 30.0])
+    groups = {f"{n}": {"line": ([1, 2], heights[n ^ larger])} for n in (0, 1)}
+    for ax in plots.panels(groups, xlabel="x", ylabel="y", ylog=ylog).axes:
+        low, high = ax.get_ylim()
+        assert low <= 0.01 and high >= 30.0
+    fixed = plots.panels(groups, xlabel="x", ylabel="y", ylog=ylog, ylim=(0.5, 3.0))
+    assert [ax.get_ylim() for ax in fixed.axes] == [(0.5, 3.0)] * 2
 
 
 def test_each_panel_has_its_own_values_of_x_as_ticks():
@@ -259,6 +292,21 @@ def test_a_scatter_names_some_of_its_points():
         plots.scatter(points, named=["owl"], xlabel="x", ylabel="y")
     with pytest.raises(ValueError, match="points is empty"):
         plots.scatter({}, named=[], xlabel="x", ylabel="y")
+
+
+def test_the_groups_of_a_scatter_differ_in_colour_and_shape_and_are_named():
+    points = {"fox": (1.0, 2.0), "owl": (1.5, 2.0), "Monday": (5.0, 1.0)}
+    groups = {"animals": ["owl", "fox"], "days": ["Monday"]}
+    ax = plots.scatter(points, named=["fox", "Monday"], groups=groups, xlabel="x", ylabel="y").axes[0]
+    animals, days = ax.lines
+    assert animals.get_xydata().tolist() == [[1.5, 2.0], [1.0, 2.0]] and days.get_xydata().tolist() == [[5.0, 1.0]]
+    assert animals.get_color() != days.get_color() and animals.get_marker() != days.get_marker()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["animals", "days"]
+    inks = {text.get_text(): text.get_color() for text in ax.texts}
+    assert inks == {"fox": labels.ink(animals.get_color()), "Monday": labels.ink(days.get_color())}
+    for wrong in ({"animals": ["owl", "fox"]}, groups | {"more": ["fox"]}, {"all": [*points, "hen"]}):
+        with pytest.raises(ValueError, match="each point needs one group"):
+            plots.scatter(points, named=[], groups=wrong, xlabel="x", ylabel="y")
 
 
 def test_names_in_a_scatter_move_apart():

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
-from unrolled.figures.style import GREY, STYLE
+from unrolled.figures.style import GREY, STYLE, looks
 
 AS_PLACED = PlaceHolderLayoutEngine(False, False)  # layout="none" would be lost when the figure is drawn a second time
 COLUMNS = 30  # characters in a line of `gates`, at the most
@@ -111,10 +111,10 @@ def tracks(words: Sequence[str], values: Mapping[str, Mapping[str, np.ndarray]],
         raise ValueError(f"marked is {marked!r}, a word that the text does not have")
     fig, axes = plt.subplots(len(values), 1, sharex=True, squeeze=False, figsize=(7.0, 0.7 + 1.5 * len(values)))
     for ax, (ylabel, lines) in zip(axes[:, 0], values.items(), strict=True):
-        for name, line in lines.items():
+        for (name, line), look in zip(lines.items(), looks(lines), strict=True):
             if np.shape(line) != (len(words),):
                 raise ValueError(f"{name!r} has shape {np.shape(line)}; ({len(words)},) is expected, one for each word")
-            ax.plot(range(1, len(words) + 1), line, label=name, linewidth=1.4)
+            ax.plot(range(1, len(words) + 1), line, label=name, linewidth=1.4, **look | {"marker": None})
         for place in places:
             ax.axvline(place, color=GREY, linestyle=":", linewidth=1.0, zorder=1)
         ax.set_ylabel(ylabel)

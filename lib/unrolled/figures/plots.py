@@ -1,7 +1,8 @@
 """Draw the book's charts: curves, panels, heatmaps, rows of dots, scatter plots.
 
 The functions draw what they are given and compute nothing but the mean and the range over seeds. Colour is never the
-only cue: lines differ by dashes and markers too, and are named at their ends if the names fit there.
+only cue: lines differ by dashes and markers too, and are named at their ends if the names fit there. A model has the
+same look in every chart (`looks`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unrolled.figures.labels import FEW, ink, name_at_right, scale
-from unrolled.figures.style import GREY, MARKERS, PALETTE, STYLE, save, style
+from unrolled.figures.style import GREY, MARKERS, MODELS, PALETTE, STYLE, looks, save, style
 
-__all__ = ["curves", "dots", "heatmap", "panels", "save", "scatter", "style"]
+__all__ = ["MODELS", "curves", "dots", "heatmap", "panels", "save", "scatter", "style"]
 
 
 def _lines(ax: Axes, series: Mapping[str, tuple]) -> tuple[list[tuple], list[float]]:
@@ -36,7 +37,7 @@ def _lines(ax: Axes, series: Mapping[str, tuple]) -> tuple[list[tuple], list[flo
     if not series:
         raise ValueError("series is empty: give at least one label with its (x, y)")
     names, ends = [], []
-    for number, (label, (x, y)) in enumerate(series.items()):
+    for (label, (x, y)), look in zip(series.items(), looks(series), strict=True):
         x, y = np.asarray(x), np.atleast_2d(np.asarray(y, dtype=float))
         if x.ndim != 1 or y.ndim != 2 or y.shape[1] != len(x) or len(x) == 0:
             raise ValueError(
@@ -44,8 +45,8 @@ def _lines(ax: Axes, series: Mapping[str, tuple]) -> tuple[list[tuple], list[flo
                 "right are (points,) with (points,) or (seeds, points)"
             )
         mean = y.mean(axis=0)
-        marker = MARKERS[number % len(MARKERS)] if len(x) <= FEW else None
-        (line,) = ax.plot(x, mean, label=label, marker=marker, markersize=5)
+        marked = look if len(x) <= FEW else look | {"marker": None}
+        (line,) = ax.plot(x, mean, label=label, markersize=5, **marked)
         if len(y) > 1:
             ax.fill_between(x, y.min(axis=0), y.max(axis=0), color=line.get_color(), alpha=0.18, linewidth=0)
         seen = np.flatnonzero(np.isfinite(mean))
@@ -140,8 +141,11 @@ def panels(
     fig, axes = plt.subplots(1, len(groups), sharey=True, squeeze=False, figsize=(7.0, 3.9))
     for ax, (title, series) in zip(axes[0], groups.items(), strict=True):
         _lines(ax, series)
+        ax.set(title=title, xlabel=xlabel)
+    if ylim is not None:  # ylim=None would fix the limits of the first panel for all
+        axes[0, 0].set_ylim(ylim)
+    for ax, series in zip(axes[0], groups.values(), strict=True):
         scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
-        ax.set(title=title, xlabel=xlabel, ylim=ylim)
     axes[0, 0].set_ylabel(ylabel)
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     return fig
@@ -248,6 +252,7 @@ def dots(
     fixed = [(label, value) for label, value in (baselines or {}).items()] + ([floor] if floor else [])
     grouped = {row: group if isinstance(group, Mapping) else {None: group} for row, group in values.items()}
     kinds = list(dict.fromkeys(kind for group in grouped.values() for kind in group))
+    looked = dict(zip(kinds, looks(kinds), strict=True))
     count = len(grouped) + len(fixed)
     fig, ax = plt.subplots(figsize=(7.0, 1.0 + 0.42 * len(fixed) + 0.3 * len(grouped) * max(len(kinds), 1.4)))
 
@@ -260,10 +265,10 @@ def dots(
         for kind, seeds in group.items():
             number, seeds = kinds.index(kind), np.atleast_1d(np.asarray(seeds, dtype=float))
             place = row + (0.6 / len(kinds)) * (number - (len(kinds) - 1) / 2)
-            style = {"color": PALETTE[number % 10], "marker": MARKERS[number % 10]}
-            ax.plot([seeds.min(), seeds.max()], [place, place], color=style["color"], linestyle="-")
-            ax.plot(seeds.mean(), place, linestyle="", label=kind if row == 0 else None, **style)
-            write(seeds.max(), place, seeds.mean(), ink(style["color"]))
+            colour, marker = looked[kind]["color"], looked[kind]["marker"]
+            ax.plot([seeds.min(), seeds.max()], [place, place], color=colour, linestyle="-")
+            ax.plot(seeds.mean(), place, linestyle="", color=colour, marker=marker, label=kind if row == 0 else None)
+            write(seeds.max(), place, seeds.mean(), ink(colour))
     for row, (_, value) in enumerate(fixed, start=len(grouped)):
         colour, dashes = ("black", "-") if floor and row == count - 1 else (GREY, "--")
         ax.axvline(value, color=colour, linestyle=dashes, linewidth=1)
@@ -281,7 +286,13 @@ def dots(
 
 
 def scatter(
-    points: Mapping[str, tuple[float, float]], *, named: Sequence[str], xlabel: str, ylabel: str, log: bool = False
+    points: Mapping[str, tuple[float, float]],
+    *,
+    named: Sequence[str],
+    xlabel: str,
+    ylabel: str,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    log: bool = False,
 ) -> Figure:
     """Draw one dot for each item, and write the names of some of them beside theirs.
 
@@ -290,10 +301,11 @@ def scatter(
         named: the items whose names are written.
         xlabel: what x is, with its unit.
         ylabel: what y is, with its unit.
+        groups: by their names, the items that have a colour and a marker in common; together they hold every item.
         log: whether both axes are logarithmic.
 
     Raises:
-        ValueError: there are no points, or a named item has none.
+        ValueError: there are no points, a named item has none, or the items of the groups are not those of the points.
 
     Example:
         >>> points = {"the": (9000, 800), "upon": (900, 2), "fox": (30, 12)}
@@ -305,14 +317,26 @@ def scatter(
     missing = [name for name in named if name not in points]
     if not points or missing:
         raise ValueError(f"points has no {missing[0]!r}" if missing else "points is empty: give at least one")
+    grouped = sorted(item for items in (groups or {}).values() for item in items)
+    if groups is not None and grouped != sorted(points):
+        raise ValueError(f"groups holds {grouped} and points {sorted(points)}; each point needs one group")
     fig, ax = plt.subplots(figsize=(7.0, 4.2))
-    x, y = np.array(list(points.values()), dtype=float).T
-    ax.plot(x, y, ".", color=PALETTE[0], alpha=0.35, markersize=6)
-    colour, names = ink(PALETTE[1]), []
+    if groups is None:
+        inks = dict.fromkeys(named, ink(PALETTE[1]))
+        ax.plot(*zip(*points.values(), strict=True), ".", color=PALETTE[0], alpha=0.35, markersize=6)
+        for name in named:
+            ax.plot(*points[name], MARKERS[1], color=inks[name], markersize=5)
+    else:
+        inks = {}
+        for (group, items), look in zip(groups.items(), looks(groups), strict=True):
+            x, y = zip(*(points[item] for item in items), strict=True)
+            ax.plot(x, y, **look | {"linestyle": ""}, markersize=6, label=group)
+            inks |= dict.fromkeys(items, ink(look["color"]))
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    names = []
     for name in named:
-        ax.plot(*points[name], MARKERS[1], color=colour, markersize=5)
         place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        names.append(ax.annotate(name, points[name], color=colour, fontsize=STYLE["legend.fontsize"], **place))
+        names.append(ax.annotate(name, points[name], color=inks[name], fontsize=STYLE["legend.fontsize"], **place))
     if log:
         scale(ax, np.zeros(0), xlog=True, ylog=True)
     ax.margins(x=0.08)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import matplotlib
@@ -16,6 +18,7 @@ PALETTE = tuple(matplotlib.style.library["petroff10"]["axes.prop_cycle"].by_key(
 DASHES = ("-", "--", "-.", ":", (0, (6, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)), (0, (4, 1, 1, 1)), "-")
 MARKERS = tuple("os^DvP<>X*")
 GREY = "#555555"
+MODELS = ("RNN", "LSTM", "GRU", "transformer")  # each looks the same in every chart of the book
 
 STYLE = {
     "axes.prop_cycle": cycler(color=PALETTE) + cycler(linestyle=DASHES),
@@ -56,6 +59,30 @@ def style() -> None:
         return
     if getattr(get_ipython(), "kernel", None) is not None:
         set_matplotlib_formats("retina")
+
+
+def looks(labels: Iterable[str | None]) -> list[dict]:
+    """Return the colour, dashes and marker of each label of a chart: of a model those that it has in every chart.
+
+    Where a model is named, other labels take none that belong to a model; elsewhere they take the first ones.
+
+    Args:
+        labels: the labels, in the order in which they are drawn.
+
+    Example:
+        >>> rnn, gru, other = looks(["RNN", "GRU", "12-gram"])
+        >>> [PALETTE.index(look["color"]) for look in (rnn, gru, other)], gru["marker"]
+        ([0, 2, 4], '^')
+        >>> looks(["GRU"]) == [gru]
+        True
+    """
+    labels = list(labels)
+    left = itertools.count(len(MODELS) if set(labels) & set(MODELS) else 0)
+    places = [MODELS.index(label) if label in MODELS else next(left) for label in labels]
+    return [
+        {"color": PALETTE[place % 10], "linestyle": DASHES[place % 10], "marker": MARKERS[place % 10]}
+        for place in places
+    ]
 
 
 def save(fig: Figure, name: str) -> Path | None:
