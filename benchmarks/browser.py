@@ -11,7 +11,7 @@ import torch
 
 import unrolled
 from pairs import Pair
-from unrolled.figures.live import weights_script
+from unrolled.figures.weights import weights_script
 from unrolled.models import LanguageModel
 from unrolled.text import WordVocabulary
 

@@ -8,7 +8,7 @@ import torch
 
 from running import LETTERS, in_browser, in_python, largest_difference, lively, source
 from unrolled import decoding
-from unrolled.figures import live
+from unrolled.figures.weights import weights_script
 from unrolled.models import LanguageModel
 from unrolled.text import WordVocabulary, stories
 
@@ -144,7 +144,7 @@ def written(model, prompt, length, seed, **options):
 @pytest.mark.parametrize("core", ["rnn", "lstm", "gru"])
 def test_with_the_same_random_numbers_it_writes_the_same_text(engine, core):
     model, prompt = lively(core), TEXT[:9]
-    engine.add_script_tag(content=live.weights_script("test", model, LETTERS))
+    engine.add_script_tag(content=weights_script("test", model, LETTERS))
     script = """([prompt, seed, options]) => {
         const model = Unrolled.load(...unrolledWeights.test);
         return Unrolled.write(model, model.read(prompt).at(-1), 100, Unrolled.generator(seed), options);
@@ -158,7 +158,7 @@ def test_with_the_same_random_numbers_it_writes_the_same_text(engine, core):
 @pytest.mark.parametrize("width", [1, 4])
 def test_the_beam_finds_what_the_librarys_beam_finds(engine, width):
     model, prompt = lively("gru"), TEXT[:9]
-    engine.add_script_tag(content=live.weights_script("test", model, LETTERS))
+    engine.add_script_tag(content=weights_script("test", model, LETTERS))
     script = """([prompt, length, width]) => {
         const model = Unrolled.load(...unrolledWeights.test);
         return Unrolled.beam(model, model.read(prompt).at(-1), length, width);
@@ -191,7 +191,7 @@ def test_sixteen_bits_are_read_as_they_are_meant(engine):
 
 @pytest.mark.parametrize("part", ["head", "weights"])
 def test_weights_that_were_changed_are_refused(engine, part):
-    script = live.weights_script("test", lively("gru"), LETTERS)
+    script = weights_script("test", lively("gru"), LETTERS)
     changed = script.replace("gru", "rnn", 1) if part == "head" else script[:3000] + "A" + script[3001:]
     assert changed != script
     engine.add_script_tag(content=changed)
@@ -203,7 +203,7 @@ def test_words_are_split_and_written_as_the_stories_have_them(engine):
     corpus = stories.corpus(20_000, seed=3)
     vocabulary = WordVocabulary(stories.words(stories.corpus(300_000).text))
     model = LanguageModel(len(vocabulary), embedding_size=2, hidden_size=2)
-    engine.add_script_tag(content=live.weights_script("words", model, vocabulary))
+    engine.add_script_tag(content=weights_script("words", model, vocabulary))
     script = """([text]) => {
         const model = Unrolled.load(...unrolledWeights.words);
         const symbols = Unrolled.split(model, text);

@@ -9,7 +9,7 @@ import torch
 
 import unrolled
 from unrolled import cells
-from unrolled.figures import live
+from unrolled.figures.weights import weights_script
 from unrolled.models import LanguageModel
 from unrolled.text import Vocabulary
 
@@ -42,7 +42,7 @@ def in_browser(browser, model: LanguageModel, numbers: torch.Tensor, engine: str
     """Return what the engine says after each symbol: every value of each layer's step, and the probabilities."""
     page = browser.new_page()
     page.add_script_tag(content=engine)
-    page.add_script_tag(content=live.weights_script("test", model, LETTERS))
+    page.add_script_tag(content=weights_script("test", model, LETTERS))
     read = page.evaluate(READ, [numbers.tolist()])
     page.close()
     return read

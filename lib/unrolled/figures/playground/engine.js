@@ -38,9 +38,9 @@ globalThis.Unrolled = (() => {
   }
 
   /** Return the mean of values, weighted by how keys fit the query; and weights. */
-  function attention(query, keys, values) {
+  function attention(query, keys, values, change = (weights) => weights) {
     const scores = keys.map((key) => product(key, query)[0] / Math.sqrt(query.length));
-    const weights = softmax(Float64Array.from(scores));
+    const weights = change(softmax(Float64Array.from(scores))); // eq-scaled-dot-product
     const parts = values.map((value, t) => value.map((v) => weights[t] * v));
     return { mean: sum(...parts), weights };
   }
@@ -297,10 +297,12 @@ globalThis.Unrolled = (() => {
       matrices[name] = numbers.subarray(at, at + size);
       at += size;
     }
-    return new LanguageModel(what, matrices);
+    const kind = what.sources ? Unrolled.EncoderDecoder : LanguageModel;
+    return new kind(what, matrices);
   }
 
   return {
+    CELLS,
     attention,
     beam,
     distribution,
@@ -308,8 +310,11 @@ globalThis.Unrolled = (() => {
     generator,
     half,
     load,
+    product,
     ranked,
+    slice,
     softmax,
+    sum,
     write,
   };
 })();
