@@ -119,7 +119,7 @@ WORDS = {  # the initialisations that `memory-tuning` chose; 1,171 words
     "lstm": ({"hidden_size": 96, "cell_options": {"initialisation": "orthogonal"}}, 8e-3),
     "gru": ({"hidden_size": 152, "cell_options": {"initialisation": "chrono", "t_max": LONG}}, 8e-3),
 }
-COARSE = {"rnn": {"fraction": 5}, "lstm": {}, "gru": {"fraction": 5}}  # bits: 300,000 weights instead of 200,000
+COARSE = {"rnn": {"fraction": 4}, "lstm": {}, "gru": {"fraction": 4}}  # bits; so there are 300,000 weights, not 200,000
 LONGER = {"lstm": 4}  # times as many updates: it learns to remember later than the others, if it does
 CHARACTERS = {  # about 100,000 weights
     "rnn": ({"hidden_size": 280}, 3e-3),
