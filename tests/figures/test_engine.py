@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from running import LETTERS, in_browser, in_python, largest_difference, lively, source
+from running import (
+    LETTERS,
+    REWRITE,
+    SOURCES,
+    TARGETS,
+    in_browser,
+    in_python,
+    largest_difference,
+    lively,
+    rewriter,
+    rewritten,
+    source,
+)
 from unrolled import decoding
 from unrolled.figures.weights import weights_script
 from unrolled.models import LanguageModel
@@ -180,6 +192,39 @@ def test_attention_is_that_of_torch(engine):
     mean, weights = engine.evaluate(script, [query[0].tolist(), keys.tolist(), values.tolist()])
     expected = torch.nn.functional.scaled_dot_product_attention(query, keys, values)[0]
     assert torch.allclose(torch.tensor(mean, dtype=torch.float64), expected) and math.isclose(sum(weights), 1)
+
+
+def rewriting(browser, model, scripts=("engine", "encoder_decoder"), right="", wrong=""):
+    """Return the largest difference between what a page and Python make of a source, both told the same target."""
+    text, target = SOURCES.encode("a big cab fade"), torch.tensor([0, 5, 2, 12, 7, 1])
+    page = browser.new_page()
+    for name in scripts:
+        assert name != "encoder_decoder" or right in source(name)
+        page.add_script_tag(content=source(name).replace(right, wrong) if right else source(name))
+    page.add_script_tag(content=weights_script("test", model, (SOURCES, TARGETS)))
+    found = torch.tensor(page.evaluate(REWRITE, [text.tolist(), target.tolist()]), dtype=torch.float64)
+    page.close()
+    expected = torch.tensor(rewritten(model, text, target), dtype=torch.float64)
+    assert found.shape == expected.shape
+    return float((found - expected).abs().max())
+
+
+@pytest.mark.parametrize("core, direction", [("rnn", "forward"), ("gru", "backward"), ("lstm", "both")])
+def test_an_encoder_decoder_looks_and_predicts_as_in_python(browser, core, direction):
+    assert rewriting(browser, rewriter(core, direction=direction)) < CLOSE
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("states : states.toReversed()", "states : states"),
+        ("[...mean, ...next.h]", "[...next.h, ...mean.slice(0, 7), ...mean.slice(7)]"),
+        ("product(W_q, next.h)", "product(W_q, state.h)"),
+        ("b_b).map(Math.tanh)", "b_b)"),
+    ],
+)
+def test_a_mistake_in_the_attention_is_noticed(browser, right, wrong):
+    assert rewriting(browser, rewriter("lstm"), right=right, wrong=wrong) > 100 * CLOSE
 
 
 def test_sixteen_bits_are_read_as_they_are_meant(engine):

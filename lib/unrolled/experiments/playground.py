@@ -1,8 +1,8 @@
 """Which networks run in the reader's page, and what do they remember with 16 bits to a weight?
 
 Small enough to be sent to a browser, trained for long enough to be worth watching. All that is measured is measured of
-the weights as the page has them. Of the models of words only some bits of each weight's fraction are kept: what a server
-sends is compressed, and so a page has room for half as many weights again.
+the weights as the page has them. Of some models of words only a few bits of each weight's fraction are kept: what a
+server sends is compressed, and so a page has room for half as many weights again.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ Parts = tuple[str, dict, int, dict[str, torch.Tensor]]
 
 
 def _language_model(model: LanguageModel) -> Parts:
-    layers = [model.core] if hasattr(model.core, "cell") else getattr(model.core, "cells", [model.core])
+    layers = getattr(model.core, "cells", getattr(model.core, "layers", [model.core]))  # of a stack, or of one layer
     core, options, cells = _cells(*layers)
     matrices = {"E": model.embedding_scale * model.embedding.weight}
     for number, cell in enumerate(cells):

@@ -104,13 +104,10 @@ Unrolled.looks = async (place, networks, data = {}) => {
     field.value ||= data.text ?? model.head.sources.slice(0, 8).join("");
     show();
   });
-  const example = choice(
-    [["", "another example"], ...examples.map((text) => [text, text])],
-    (text) => {
-      field.value = text || field.value;
-      show();
-    },
-  );
+  const example = choice([["", "another example"], ...examples.map((text) => [text, text])], (text) => {
+    field.value = text || field.value;
+    show();
+  });
   const weights = choice(
     [
       ["learned", "as learned"],
