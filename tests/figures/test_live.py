@@ -340,7 +340,8 @@ def site(tmp_path, browser):
             for show, models in figures
         ]
         tag = '<script defer src="playground/page.js"></script>' * tags
-        (tmp_path / "index.html").write_text(f'<meta charset="utf-8"><body>{"".join(parts)}{tag}', encoding="utf8")
+        theme = "<style>[hidden] { display: none !important }</style>"  # as the pages' theme has it, in print, too
+        (tmp_path / "index.html").write_text(f'<meta charset="utf-8">{theme}{"".join(parts)}{tag}', encoding="utf8")
         page = browser.new_page(viewport={"width": 360, "height": 700})
         page.requested = []
         page.on("request", lambda request: page.requested.append(request.url.rpartition("/")[2]))

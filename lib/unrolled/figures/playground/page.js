@@ -47,7 +47,7 @@
       const networks = figure.dataset.models.split(" ").map((name) => ({ name, load: () => model(name) }));
       const data = JSON.parse(figure.querySelector("script[type='application/json']")?.textContent ?? "{}");
       await Unrolled[figure.dataset.show](live, networks, data);
-      figure.querySelector("img")?.setAttribute("hidden", "");
+      figure.classList.add("pg-lives"); // its picture is for print now
     } catch (error) {
       const said = document.createElement("p");
       said.className = "pg-fault";
