@@ -21,8 +21,13 @@ globalThis.Unrolled = (() => {
     return out;
   }
 
-  const sum = (first, ...others) =>
-    Float64Array.from(first, (value, k) => others.reduce((s, v) => s + v[k], value));
+  /** Return the sum of some vectors. */
+  function sum(first, ...others) {
+    const out = new Float64Array(first);
+    for (const v of others) for (let k = 0; k < out.length; k++) out[k] += v[k];
+    return out;
+  }
+
   const times = (u, v) => u.map((value, k) => value * v[k]);
   const sigmoid = (a) => 1 / (1 + Math.exp(-a));
   const slice = (v, size, n) => v.subarray(n * size, (n + 1) * size);
