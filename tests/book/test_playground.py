@@ -131,6 +131,31 @@ def test_what_runs_in_the_page_is_what_runs_in_python(browser, label):
     assert difference < 1e-5
 
 
+def test_with_shuffled_weights_the_dashes_of_a_date_stay_and_its_digits_do_not(browser):
+    script = (tool.MODELS / "gru-dates.js").read_text(encoding="utf8")
+    page = browser.new_page()
+    for name in ("engine", "encoder_decoder"):
+        page.add_script_tag(content=source(name))
+    page.add_script_tag(content=script)
+    written = page.evaluate(
+        """([text]) => {
+        const model = Unrolled.load(...unrolledWeights["gru-dates"]);
+        const random = Unrolled.generator(1);
+        const shuffle = (weights) =>
+            Float64Array.from(Array.from(weights, (w) => [random(), w]).sort(([a], [b]) => a - b), ([, w]) => w);
+        const numbers = Array.from(text, (letter) => model.number.get(letter));
+        const write = (change) => model.write(numbers, 10, change).map(({ number }) => model.symbols[number]);
+        return [write(), ...Array.from({ length: 20 }, () => write(shuffle))];
+    }""",
+        [data("looks")["text"]],
+    )
+    page.close()
+    right, *shuffled = written
+    assert "".join(right) == "1987-06-24"
+    kept = np.mean([[place in enumerate(each) for place in enumerate(right)] for each in shuffled], axis=0)
+    assert kept[[4, 7]].min() > 0.8 and kept[[1, 2, 3, 8, 9]].mean() < 0.6, kept
+
+
 def test_every_example_of_a_date_is_spelt_with_letters_that_the_network_reads():
     dates = data("looks")
     known = set(Dates().sources)

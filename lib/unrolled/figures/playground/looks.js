@@ -4,7 +4,7 @@
 Unrolled.looks = async (place, networks, data = {}) => {
   const { announcer, button, choice, element, labelled, later, network, percent, symbol } = Unrolled.elements;
   const MOST = 40; // symbols that it writes, if it does not stop before
-  const field = element("input", { type: "text", spellcheck: false, autocapitalize: "off" });
+  const field = element("input", { type: "text", size: 36, spellcheck: false, autocapitalize: "off" });
   const source = element("p", { className: "pg-text pg-source" });
   const target = element("div", { className: "pg-target", role: "group", "aria-label": "what is written" });
   const table = element("table", { className: "pg-alignment" });
