@@ -54,7 +54,7 @@ letters, so that it is right in one of two. Nats are those that a word or a char
 |---|--:|{rules}|
 {rows}
 
-The network that reads dates rewrites {exact} of new ones without a mistake.
+The network that reads dates rewrites {exact} of {asked} new ones without a mistake.
 """
 
 
@@ -67,10 +67,10 @@ def write_table(record: experiments.Record) -> None:
         core, units = label.split("-")
         shares = [f"{100 * share:.0f} %" for share in measured["name"].mean(axis=0)]
         rows.append(f"| {core.upper()}, {units} | {measured['nats'].mean():.2f} | {' | '.join(shares)} |")
-    exact = f"{100 * record['gru-dates']['exact'].mean():.1f} %"
-    table = TABLE.format(
-        exact=exact, lags=" | ".join(lags), rules="--:|" * (len(lags) - 1) + "--:", rows="\n".join(rows)
-    )
+    asked = record["gru-dates"].config["asked"]
+    exact = round(record["gru-dates"]["exact"].mean() * asked)
+    rules, rows = "--:|" * (len(lags) - 1) + "--:", "\n".join(rows)
+    table = TABLE.format(lags=" | ".join(lags), rules=rules, rows=rows, exact=f"{exact:,}", asked=f"{asked:,}")
     RECALL.write_text(table, encoding="utf8")
 
 
