@@ -17,7 +17,6 @@ from typing import Any
 from torch import nn
 
 from unrolled.figures.weights import core_of, weights_script
-from unrolled.models import EncoderDecoder
 
 SCRIPTS = ("engine", "encoder_decoder", "symbols", "elements")  # of all playgrounds, in the order of use
 HEIGHT = 640  # pixels, until the page inside has measured itself
@@ -77,7 +76,7 @@ def playground(model: nn.Module | str, vocabulary: Any = None) -> Playground:
         networks = described(model)["networks"]
         return Playground(_page([model], figure(model), [_file("models", f"{name}.js") for name in networks]), model)
     weights = weights_script("your", model, vocabulary)
-    if isinstance(model, EncoderDecoder):
+    if type(model).__name__ == "EncoderDecoder":
         names = ["looks"]
     else:
         names = ["expects", "writes"] + (["gates"] if core_of(model) != "rnn" else [])

@@ -11,10 +11,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from unrolled.cells import Cell
-from unrolled.models import EncoderDecoder, LanguageModel
-from unrolled.models.attention import ProductScore
-
 LARGEST = 1_000_000  # weights: more would make a notebook of many megabytes, and a page that lags behind the typing
 CORES = {"RNNCell": "rnn", "LSTMCell": "lstm", "GRUCell": "gru"}
 RUNS = "the playground runs a LanguageModel or an EncoderDecoder of RNN, LSTM or GRU cells"
@@ -34,22 +30,24 @@ def weights_script(name: str, model: nn.Module, vocabulary: Any, **about: Any) -
         ValueError: as `playground` raises it.
 
     Example:
+        >>> from unrolled.models import LanguageModel
         >>> from unrolled.text import Vocabulary
         >>> script = weights_script("small", LanguageModel(3, hidden_size=4), Vocabulary("abc"))
         >>> script.splitlines()[0]
         'window.unrolledWeights = window.unrolledWeights || {};'
     """
-    if type(model) is LanguageModel:  # not one that inherits from it, as `ResidualLM`, whose steps are others
+    kind = type(model).__name__  # not what inherits from it, as `ResidualLM`, whose steps are others
+    if kind == "LanguageModel":
         core, options, layers, matrices = _language_model(model)
         _check_size("vocabulary", len(vocabulary), model.vocab_size)
-    elif type(model) is EncoderDecoder:
+    elif kind == "EncoderDecoder":
         core, options, layers, matrices = _encoder_decoder(model)
         sources, vocabulary = _pair(vocabulary)
         about = {"sources": sources.symbols, "sides": [*model.encoder.sides]} | about
         _check_size("vocabulary of the sources", len(sources), model.source_embedding.num_embeddings)
         _check_size("vocabulary of the targets", len(vocabulary), model.vocab_size)
     else:
-        raise ValueError(f"{RUNS}, and this is {type(model).__name__}; {REMEDY}")
+        raise ValueError(f"{RUNS}, and this is {kind}; {REMEDY}")
     size = sum(matrix.numel() for matrix in matrices.values())
     if size > LARGEST:
         raise ValueError(f"the model has {size:,} weights; a page takes {LARGEST:,} at most: train a smaller one")
@@ -69,9 +67,9 @@ def weights_script(name: str, model: nn.Module, vocabulary: Any, **about: Any) -
     return f"window.unrolledWeights = window.unrolledWeights || {{}};\nunrolledWeights[{json.dumps(name)}] = {told};\n"
 
 
-def core_of(model: LanguageModel | EncoderDecoder) -> str:
-    """Return what the engine calls the core of a model: ``"rnn"``, ``"lstm"`` or ``"gru"``."""
-    return (_language_model if isinstance(model, LanguageModel) else _encoder_decoder)(model)[0]
+def core_of(model: nn.Module) -> str:
+    """Return what the engine calls the core of a `LanguageModel`: ``"rnn"``, ``"lstm"`` or ``"gru"``."""
+    return _language_model(model)[0]
 
 
 def _check_size(what: str, symbols: int, expected: int) -> None:
@@ -92,7 +90,7 @@ def _pair(vocabulary: Any) -> tuple[Any, Any]:
     return vocabulary[0], vocabulary[1]
 
 
-def _cells(*layers: nn.Module) -> tuple[str, dict, list[Cell]]:
+def _cells(*layers: nn.Module) -> tuple[str, dict, list[nn.Module]]:
     """Return the name of the core of some layers, its options, and the cell of each layer."""
     cells = [getattr(layer, "cell", layer) for layer in layers]
     kinds = {type(cell).__name__ for cell in cells}
@@ -106,7 +104,7 @@ def _cells(*layers: nn.Module) -> tuple[str, dict, list[Cell]]:
     return CORES[kinds.pop()], options, cells
 
 
-def _of_cell(name: str, cell: Cell) -> dict[str, torch.Tensor]:
+def _of_cell(name: str, cell: nn.Module) -> dict[str, torch.Tensor]:
     return {f"{name}.{each}": getattr(cell, each) for each in ("W_xh", "W_hh", "b_h")}
 
 
@@ -115,7 +113,7 @@ def _of_cell(name: str, cell: Cell) -> dict[str, torch.Tensor]:
 Parts = tuple[str, dict, int, dict[str, torch.Tensor]]
 
 
-def _language_model(model: LanguageModel) -> Parts:
+def _language_model(model: nn.Module) -> Parts:
     layers = getattr(model.core, "cells", getattr(model.core, "layers", [model.core]))  # of a stack, or of one layer
     core, options, cells = _cells(*layers)
     matrices = {"E": model.embedding_scale * model.embedding.weight}
@@ -126,10 +124,10 @@ def _language_model(model: LanguageModel) -> Parts:
     return core, options, len(cells), matrices | {"W_hy": model.output.weight, "b_y": model.output.bias}
 
 
-def _encoder_decoder(model: EncoderDecoder) -> Parts:
+def _encoder_decoder(model: nn.Module) -> Parts:
     if model.num_layers != 1:
         raise ValueError(f"num_layers is {model.num_layers}; the playground runs an encoder–decoder of one layer")
-    if not isinstance(model.score, ProductScore) or model.score.scale == 1:
+    if type(model.score).__name__ != "ProductScore" or model.score.scale == 1:
         raise ValueError("the attention is not scaled; the playground runs a model that has attention='scaled'")
     (readers,) = model.encoder.layers
     core, options, (cell, *_) = _cells(model.core, *readers.values())
