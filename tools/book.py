@@ -15,6 +15,7 @@ import yaml
 
 import unrolled
 from execute import ROOT, WIDGET, ChapterError, chapters, executed, figures_of
+from unrolled.figures import live
 from vendor import VendorError, fetch
 
 BUILD = ROOT / "_build"
@@ -123,6 +124,8 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
         else:
             raise SystemExit(f"_toc.yml names {name}, and there is neither {name}.ipynb nor {name}.md")
     lay_out_playground(SOURCE / EXTRA)
+    for name in live.playgrounds():
+        (SOURCE / "figures" / f"playground-{name}.html").write_text(live.figure(name), encoding="utf8")
     if vendor:
         shutil.copytree(vendor, SOURCE / EXTRA, copy_function=os.link, dirs_exist_ok=True)
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
@@ -152,8 +155,8 @@ def settled(config: dict, serves_scripts: bool) -> dict:
 
 
 def lay_out_playground(site: Path) -> None:
-    """Put into a folder what playgrounds load, as the site has it: the scripts, and the weights and pictures."""
-    shutil.copytree(PLAYGROUND, site / "playground")
+    """Put into a folder what playgrounds load, as the site has it: the scripts and the weights, and the pictures."""
+    shutil.copytree(PLAYGROUND, site / "playground", ignore=shutil.ignore_patterns("*.toml"))
     if (ROOT / "playground").is_dir():
         shutil.copytree(ROOT / "playground", site / "playground", dirs_exist_ok=True)
 

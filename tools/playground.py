@@ -7,7 +7,6 @@ pictures, for print and for pages without scripts, are photographs of the page's
 import argparse
 import http.server
 import io
-import re
 import shutil
 import threading
 from functools import partial
@@ -18,14 +17,14 @@ from PIL import Image
 
 import book
 from unrolled import experiments
-from unrolled.experiments import playground, reading
+from unrolled.experiments import playground
+from unrolled.figures import live
 from unrolled.models import load_model
 
 ROOT = Path(__file__).resolve().parent.parent
 RECALL = ROOT / "figures" / "playground-recall.md"
-PAGE, FOLDER = ROOT / "playground.md", ROOT / "playground"
+FOLDER, MODELS = ROOT / "playground", book.PLAYGROUND / "models"
 WIDTH, COLOURS = 672, 64  # pixels across, as wide as the page's text; colours in a picture's palette
-FIGURE = re.compile(r'<figure class="playground" data-show="(\w+)".*?</figure>', re.DOTALL)
 
 
 def write_weights(runs: Path) -> None:
@@ -35,14 +34,12 @@ def write_weights(runs: Path) -> None:
         SystemExit: a network that was trained here is not the one that the record measured.
     """
     record = experiments.run("playground", folder=runs, record=True)
-    (FOLDER / "models").mkdir(parents=True, exist_ok=True)
+    MODELS.mkdir(parents=True, exist_ok=True)
     for label, path in experiments.models("playground", runs).items():
-        network, vocabulary = load_model(path)
-        read = reading.Encoded(vocabulary, None, None)
-        written = playground.script(label, playground.rounded(network), read)
+        written = playground.script(record[label].config, *load_model(path))
         if playground.digest(written) != record[label]["digest"][0]:
             raise SystemExit(f"{path} is not the network that was measured; delete {runs} and train it again")
-        (FOLDER / "models" / f"{label}.js").write_text(written, encoding="utf8")
+        (MODELS / f"{label}.js").write_text(written, encoding="utf8")
         print(f"{label}: {len(written) / 1000:,.0f} kB", flush=True)
     write_table(experiments.measured("playground"))
 
@@ -56,6 +53,8 @@ letters, so that it is right in one of two. Nats are those that a word or a char
 | | nats | {lags} |
 |---|--:|{rules}|
 {rows}
+
+The network that reads dates rewrites {exact} of {asked} new ones without a mistake.
 """
 
 
@@ -64,11 +63,14 @@ def write_table(record: experiments.Record) -> None:
     edges = playground.EDGES
     lags = [f"under {edges[1]}", *(f"{low} to {high - 1}" for low, high in zip(edges[1:-1], edges[2:], strict=True))]
     rows = []
-    for label, measured in record.items():
+    for label, measured in ((label, measured) for label, measured in record.items() if "name" in measured):
         core, units = label.split("-")
         shares = [f"{100 * share:.0f} %" for share in measured["name"].mean(axis=0)]
         rows.append(f"| {core.upper()}, {units} | {measured['nats'].mean():.2f} | {' | '.join(shares)} |")
-    table = TABLE.format(lags=" | ".join(lags), rules="--:|" * (len(lags) - 1) + "--:", rows="\n".join(rows))
+    asked = record["gru-dates"].config["asked"]
+    exact = round(record["gru-dates"]["exact"].mean() * asked)
+    rules, rows = "--:|" * (len(lags) - 1) + "--:", "\n".join(rows)
+    table = TABLE.format(lags=" | ".join(lags), rules=rules, rows=rows, exact=f"{exact:,}", asked=f"{asked:,}")
     RECALL.write_text(table, encoding="utf8")
 
 
@@ -76,19 +78,17 @@ def photograph(chromium: str) -> None:
     """Photograph each playground of the page by day, as it is when it has just come to life."""
     from playwright.sync_api import sync_playwright
 
-    figures = {found[1]: found[0] for found in FIGURE.finditer(PAGE.read_text(encoding="utf8"))}
     with TemporaryDirectory() as place, sync_playwright() as playwright:
         book.lay_out_playground(Path(place))
-        script = '<script src="playground/page.js"></script>'
         style = f"<style>body {{ margin: 0; width: {WIDTH}px; font-family: serif }}</style>"
-        for name, figure in figures.items():
-            page = f'<!doctype html><meta charset="utf-8">{style}{figure}{script}'
+        for name in live.playgrounds():
+            page = f'<!doctype html><meta charset="utf-8">{style}{live.figure(name)}'
             Path(place, f"{name}.html").write_text(page, encoding="utf8")
         handler = partial(Quiet, directory=place)
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for name in figures:
+        for name in live.playgrounds():
             page = browser.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
             page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html")
             page.wait_for_selector("figure[data-ready]")

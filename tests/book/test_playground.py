@@ -12,35 +12,37 @@ import torch
 
 import playground as tool
 from places import ROOT
-from running import READ, in_python, largest_difference, source
+from running import READ, REWRITE, in_python, largest_difference, rewritten, source
 from unrolled import experiments
 from unrolled.experiments import playground
-from unrolled.models import LanguageModel
+from unrolled.figures import live
+from unrolled.models import EncoderDecoder, LanguageModel
+from unrolled.tasks.rewriting import Dates
 from unrolled.text import WordVocabulary, stories
 
 pytestmark = pytest.mark.book
 PAGE = (ROOT / "playground.md").read_text(encoding="utf8")
-FIGURES = {found[1]: found[0] for found in tool.FIGURE.finditer(PAGE)}
 RECORD = experiments.measured("playground")
 
 
 def data(name: str) -> dict:
     """Return the data of a playground of the page."""
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', FIGURES[name], re.DOTALL)[1])
+    return live.described(name)["data"]
 
 
 def test_every_network_is_the_one_that_was_measured_and_no_larger_than_a_page_takes():
-    scripts = {path.stem: path.read_text(encoding="utf8") for path in (ROOT / "playground" / "models").glob("*.js")}
+    scripts = {path.stem: path.read_text(encoding="utf8") for path in tool.MODELS.glob("*.js")}
     assert set(scripts) == set(RECORD), "write them: make playground"
     for label, script in scripts.items():
         assert playground.digest(script) == RECORD[label]["digest"][0], f"{label}: make playground"
         assert len(gzip.compress(script.encode())) <= 400_000
 
 
-def test_the_page_asks_for_networks_that_there_are_and_has_pictures_of_all_playgrounds():
-    assert set(FIGURES) == {"expects", "remembers", "gates", "writes"}
-    for name, figure in FIGURES.items():
-        assert set(re.search(r'data-models="(.*?)"', figure)[1].split()) <= set(RECORD)
+def test_the_page_has_every_playground_with_networks_that_there_are_and_a_picture():
+    shown = re.findall(r"^:file: figures/playground-(\w+)\.html$", PAGE, re.MULTILINE)
+    assert shown == live.playgrounds() == ["expects", "remembers", "gates", "writes", "looks"]
+    for name in shown:
+        assert set(live.described(name)["networks"]) <= set(RECORD)
         assert (ROOT / "playground" / f"{name}.png").is_file(), "photograph it: make playground"
 
 
@@ -78,33 +80,83 @@ def test_every_sentence_of_the_story_is_one_of_the_grammar():
         assert any(re.fullmatch(each, sentence.replace("{hero}", "Ada")) for each in patterns), sentence
 
 
-def model_of(script: str) -> tuple[LanguageModel, list[str]]:
-    """Return the model in a script of weights, read by another hand, and its symbols."""
+def model_of(script: str) -> tuple[LanguageModel | EncoderDecoder, dict]:
+    """Return the model in a script of weights, read by another hand, and what the script says of it."""
     head, weights, _ = json.loads(re.search(r"= (\[.*\]);", script)[1])
     head, raw = json.loads(head), np.frombuffer(base64.b64decode(weights), dtype=np.uint8)
     numbers = torch.from_numpy(raw.reshape(2, -1).T.copy().view("<f2").astype(np.float64).ravel())
     shapes = [tuple(shape) for shape in head["shapes"].values()]
     parts = dict(zip(head["shapes"], numbers.split([math.prod(shape) for shape in shapes]), strict=True))
     parts = {name: part.view(shape) for (name, part), shape in zip(parts.items(), shapes, strict=True)}
-    (symbols, size), hidden_size = parts["E"].shape, len(parts["0.h_0"])
-    model = LanguageModel(
-        symbols, embedding_size=size, hidden_size=hidden_size, core=head["core"], cell_options=head["options"]
-    )
-    names = {"E": "embedding.weight", "W_hy": "output.weight", "b_y": "output.bias"}
-    names |= {f"0.{name}": f"core.cell.{name}" for name in ("W_xh", "W_hh", "b_h")} | {"0.h_0": "h_0", "0.c_0": "c_0"}
+    options = {"embedding_size": parts["E"].shape[1], "hidden_size": parts["0.W_hh"].shape[1], "core": head["core"]}
+    options["cell_options"] = head["options"]
+    names, cells = {"E": "embedding.weight", "b_y": "output.bias"}, {"0": "core"}
+    if "sources" in head:
+        sizes = len(head["sources"]), len(head["symbols"])
+        model = EncoderDecoder(*sizes, direction="both", attention="scaled", **options)
+        names |= {"E_x": "source_embedding.weight", "W_b": "bridge.weight", "b_b": "bridge.bias"}
+        names |= {"W_q": "score.query.weight", "W_k": "score.key.weight", "W_sy": "output.weight"}
+        names |= {"W_a": "combine.weight", "b_a": "combine.bias"}
+        cells |= {side: f"encoder.layers.0.{side}" for side in ("from_left", "from_right")}
+    else:
+        model = LanguageModel(len(head["symbols"]), **options)
+        names |= {"W_hy": "output.weight", "0.h_0": "h_0", "0.c_0": "c_0"}
+    for name, place in cells.items():
+        names |= {f"{name}.{each}": f"{place}.cell.{each}" for each in ("W_xh", "W_hh", "b_h")}
     model.double().load_state_dict({names[name]: part for name, part in parts.items()})
-    return model.eval(), head["symbols"]
+    return model.eval(), head
 
 
 @pytest.mark.parametrize("label", RECORD)
 def test_what_runs_in_the_page_is_what_runs_in_python(browser, label):
-    script = (ROOT / "playground" / "models" / f"{label}.js").read_text(encoding="utf8")
-    model, symbols = model_of(script)
-    text = stories.corpus(1, seed=9).stories[0].text
-    words = stories.words(text) if label.endswith("words") else list(text)
-    numbers = torch.tensor([symbols.index(word) for word in words[:150]])
+    script = (tool.MODELS / f"{label}.js").read_text(encoding="utf8")
+    model, head = model_of(script)
     page = browser.new_page()
-    page.add_script_tag(content=source("engine"))
+    for name in ("engine", "encoder_decoder"):
+        page.add_script_tag(content=source(name))
     page.add_script_tag(content=script.replace(f'unrolledWeights["{label}"]', "unrolledWeights.test"))
-    assert largest_difference(page.evaluate(READ, [numbers.tolist()]), in_python(model, numbers)) < 1e-5
+    if label == "gru-dates":
+        read = torch.tensor([head["sources"].index(letter) for letter in data("looks")["text"]])
+        written = torch.tensor([0, *(head["symbols"].index(symbol) for symbol in "1987-06-24")])
+        found = torch.tensor(page.evaluate(REWRITE, [read.tolist(), written.tolist()]), dtype=torch.float64)
+        expected = torch.tensor(rewritten(model, read, written), dtype=torch.float64)
+        difference = (found - expected).abs().max()
+    else:
+        text = stories.corpus(1, seed=9).stories[0].text
+        words = stories.words(text) if label.endswith("words") else list(text)
+        numbers = torch.tensor([head["symbols"].index(word) for word in words[:150]])
+        difference = largest_difference(page.evaluate(READ, [numbers.tolist()]), in_python(model, numbers))
     page.close()
+    print(f"{label}: {difference:.1e}")
+    assert difference < 1e-5
+
+
+def test_with_shuffled_weights_the_dashes_of_a_date_stay_and_its_digits_do_not(browser):
+    script = (tool.MODELS / "gru-dates.js").read_text(encoding="utf8")
+    page = browser.new_page()
+    for name in ("engine", "encoder_decoder"):
+        page.add_script_tag(content=source(name))
+    page.add_script_tag(content=script)
+    written = page.evaluate(
+        """([text]) => {
+        const model = Unrolled.load(...unrolledWeights["gru-dates"]);
+        const random = Unrolled.generator(1);
+        const shuffle = (weights) =>
+            Float64Array.from(Array.from(weights, (w) => [random(), w]).sort(([a], [b]) => a - b), ([, w]) => w);
+        const numbers = Array.from(text, (letter) => model.number.get(letter));
+        const write = (change) => model.write(numbers, 10, change).map(({ number }) => model.symbols[number]);
+        return [write(), ...Array.from({ length: 20 }, () => write(shuffle))];
+    }""",
+        [data("looks")["text"]],
+    )
+    page.close()
+    right, *shuffled = written
+    assert "".join(right) == "1987-06-24"
+    kept = np.mean([[place in enumerate(each) for place in enumerate(right)] for each in shuffled], axis=0)
+    assert kept[[4, 7]].min() > 0.8 and kept[[1, 2, 3, 8, 9]].mean() < 0.6, kept
+
+
+def test_every_example_of_a_date_is_spelt_with_letters_that_the_network_reads():
+    dates = data("looks")
+    known = set(Dates().sources)
+    assert all(set(text) <= known for text in (dates["text"], *dates["examples"]))

@@ -6,9 +6,21 @@ import numpy as np
 import pytest
 import torch
 
-from running import LETTERS, in_browser, in_python, largest_difference, lively, source
+from running import (
+    LETTERS,
+    REWRITE,
+    SOURCES,
+    TARGETS,
+    in_browser,
+    in_python,
+    largest_difference,
+    lively,
+    rewriter,
+    rewritten,
+    source,
+)
 from unrolled import decoding
-from unrolled.figures import live
+from unrolled.figures.weights import weights_script
 from unrolled.models import LanguageModel
 from unrolled.text import WordVocabulary, stories
 
@@ -144,7 +156,7 @@ def written(model, prompt, length, seed, **options):
 @pytest.mark.parametrize("core", ["rnn", "lstm", "gru"])
 def test_with_the_same_random_numbers_it_writes_the_same_text(engine, core):
     model, prompt = lively(core), TEXT[:9]
-    engine.add_script_tag(content=live.weights_script("test", model, LETTERS))
+    engine.add_script_tag(content=weights_script("test", model, LETTERS))
     script = """([prompt, seed, options]) => {
         const model = Unrolled.load(...unrolledWeights.test);
         return Unrolled.write(model, model.read(prompt).at(-1), 100, Unrolled.generator(seed), options);
@@ -158,7 +170,7 @@ def test_with_the_same_random_numbers_it_writes_the_same_text(engine, core):
 @pytest.mark.parametrize("width", [1, 4])
 def test_the_beam_finds_what_the_librarys_beam_finds(engine, width):
     model, prompt = lively("gru"), TEXT[:9]
-    engine.add_script_tag(content=live.weights_script("test", model, LETTERS))
+    engine.add_script_tag(content=weights_script("test", model, LETTERS))
     script = """([prompt, length, width]) => {
         const model = Unrolled.load(...unrolledWeights.test);
         return Unrolled.beam(model, model.read(prompt).at(-1), length, width);
@@ -182,6 +194,39 @@ def test_attention_is_that_of_torch(engine):
     assert torch.allclose(torch.tensor(mean, dtype=torch.float64), expected) and math.isclose(sum(weights), 1)
 
 
+def rewriting(browser, model, scripts=("engine", "encoder_decoder"), right="", wrong=""):
+    """Return the largest difference between what a page and Python make of a source, both told the same target."""
+    text, target = SOURCES.encode("a big cab fade"), torch.tensor([0, 5, 2, 12, 7, 1])
+    page = browser.new_page()
+    for name in scripts:
+        assert name != "encoder_decoder" or right in source(name)
+        page.add_script_tag(content=source(name).replace(right, wrong) if right else source(name))
+    page.add_script_tag(content=weights_script("test", model, (SOURCES, TARGETS)))
+    found = torch.tensor(page.evaluate(REWRITE, [text.tolist(), target.tolist()]), dtype=torch.float64)
+    page.close()
+    expected = torch.tensor(rewritten(model, text, target), dtype=torch.float64)
+    assert found.shape == expected.shape
+    return float((found - expected).abs().max())
+
+
+@pytest.mark.parametrize("core, direction", [("rnn", "forward"), ("gru", "backward"), ("lstm", "both")])
+def test_an_encoder_decoder_looks_and_predicts_as_in_python(browser, core, direction):
+    assert rewriting(browser, rewriter(core, direction=direction)) < CLOSE
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("states : states.toReversed()", "states : states"),
+        ("[...mean, ...next.h]", "[...next.h, ...mean.slice(0, 7), ...mean.slice(7)]"),
+        ("product(W_q, next.h)", "product(W_q, state.h)"),
+        ("b_b).map(Math.tanh)", "b_b)"),
+    ],
+)
+def test_a_mistake_in_the_attention_is_noticed(browser, right, wrong):
+    assert rewriting(browser, rewriter("lstm"), right=right, wrong=wrong) > 100 * CLOSE
+
+
 def test_sixteen_bits_are_read_as_they_are_meant(engine):
     finite = np.arange(2**16, dtype=np.uint16).view(np.float16)
     found = engine.evaluate("() => Array.from({ length: 65536 }, (_, bits) => Unrolled.half(bits))")
@@ -191,7 +236,7 @@ def test_sixteen_bits_are_read_as_they_are_meant(engine):
 
 @pytest.mark.parametrize("part", ["head", "weights"])
 def test_weights_that_were_changed_are_refused(engine, part):
-    script = live.weights_script("test", lively("gru"), LETTERS)
+    script = weights_script("test", lively("gru"), LETTERS)
     changed = script.replace("gru", "rnn", 1) if part == "head" else script[:3000] + "A" + script[3001:]
     assert changed != script
     engine.add_script_tag(content=changed)
@@ -203,7 +248,7 @@ def test_words_are_split_and_written_as_the_stories_have_them(engine):
     corpus = stories.corpus(20_000, seed=3)
     vocabulary = WordVocabulary(stories.words(stories.corpus(300_000).text))
     model = LanguageModel(len(vocabulary), embedding_size=2, hidden_size=2)
-    engine.add_script_tag(content=live.weights_script("words", model, vocabulary))
+    engine.add_script_tag(content=weights_script("words", model, vocabulary))
     script = """([text]) => {
         const model = Unrolled.load(...unrolledWeights.words);
         const symbols = Unrolled.split(model, text);

@@ -7,11 +7,12 @@ import shutil
 import pytest
 import torch
 
-from running import FOLDER, LETTERS, lively
+from running import FOLDER, LETTERS, SOURCES, TARGETS, lively, rewriter, rewritten
 from unrolled import figures
 from unrolled.decoding import beam_search
 from unrolled.figures import live
-from unrolled.models import FixedWindowLM, LanguageModel
+from unrolled.figures.weights import weights_script
+from unrolled.models import FixedWindowLM, LanguageModel, ResidualLM
 from unrolled.text import Vocabulary, WordVocabulary
 
 expect = pytest.importorskip("playwright.sync_api", reason="Playwright opens the pages (pip install playwright)").expect
@@ -24,9 +25,10 @@ WORDS = WordVocabulary(["\n", "the", "cat", "Ada", "Ben", "saw", "a", "dog", "."
 @pytest.mark.parametrize(
     "model, vocabulary, said",
     [
-        (FixedWindowLM(3, window=2), "abc", "a LanguageModel of RNN, LSTM or GRU cells, and this is FixedWindowLM"),
-        (LanguageModel(3, core="torch-lstm"), "abc", "this is LanguageModel; make it with core='rnn', 'lstm' or 'gru'"),
-        (LanguageModel(3, core="lstm-1997"), "abc", "and this is OriginalLSTMCell; make it with core="),
+        (FixedWindowLM(3, window=2), "abc", "of RNN, LSTM or GRU cells, and this is FixedWindowLM; make it with core="),
+        (LanguageModel(3, core="torch-lstm"), "abc", "this has TorchLayers; make it with core='rnn', 'lstm' or 'gru'"),
+        (LanguageModel(3, core="lstm-1997"), "abc", "and this has OriginalLSTMCell; make it with core="),
+        (ResidualLM(3, num_layers=2), "abc", "and this is ResidualLM; make it with"),
         (LanguageModel(3, core="gru", cell_options={"reset": "after"}), "abc", "the book's, with reset='before'"),
         (LanguageModel(3, cell_options={"nonlinearity": "identity"}), "abc", "nonlinearity is 'identity'; the"),
         (LanguageModel(3), "abcd", "the vocabulary has 4 symbols and the model 3; give the vocabulary"),
@@ -36,6 +38,28 @@ WORDS = WordVocabulary(["\n", "the", "cat", "Ada", "Ben", "saw", "a", "dog", "."
 def test_what_cannot_run_in_a_page_is_refused_with_the_remedy(model, vocabulary, said):
     with pytest.raises(ValueError, match=said):
         figures.playground(model, Vocabulary(vocabulary))
+
+
+@pytest.mark.parametrize(
+    "options, vocabularies, said",
+    [
+        ({}, SOURCES, r"needs two vocabularies, and this is Vocabulary; give the pair \(sources, targets\)"),
+        ({}, (TARGETS, TARGETS), "the vocabulary of the sources has 13 symbols and the model 11; give the"),
+        ({}, (SOURCES, SOURCES), "the vocabulary of the targets has 11 symbols and the model 13; give the"),
+        ({"attention": "additive"}, (SOURCES, TARGETS), "not scaled; the playground runs a model that has"),
+        ({"attention": "dot"}, (SOURCES, TARGETS), "the attention is not scaled"),
+        ({"attention": None}, (SOURCES, TARGETS), "the attention is not scaled"),
+        ({"num_layers": 2}, (SOURCES, TARGETS), "num_layers is 2; the playground runs an encoder–decoder of one layer"),
+    ],
+)  # fmt: skip
+def test_an_encoder_decoder_that_cannot_run_in_a_page_is_refused_with_the_remedy(options, vocabularies, said):
+    with pytest.raises(ValueError, match=said):
+        figures.playground(rewriter("gru", **options), vocabularies)
+
+
+def test_a_playground_that_the_book_lacks_is_refused_with_those_that_it_has():
+    with pytest.raises(ValueError, match="the book has no playground 'expect'; it has expects, remembers, gates"):
+        figures.playground("expect")
 
 
 def test_a_weight_beyond_16_bits_is_refused():
@@ -48,7 +72,8 @@ def test_a_weight_beyond_16_bits_is_refused():
 def test_no_symbol_ends_the_script_that_brings_it():
     vocabulary = WordVocabulary(["</script>", "<!--", "a"])
     shown = figures.playground(LanguageModel(len(vocabulary), hidden_size=4), vocabulary)
-    assert shown.page.count("</script>") == shown.page.count("<script>") == len(live.SCRIPTS) + 1
+    parts = len(["expects", "writes", "page", "the weights"])
+    assert shown.page.count("</script>") == shown.page.count("<script>") == len(live.SCRIPTS) + parts
 
 
 def test_a_page_of_a_large_model_is_as_large_as_its_weights():
@@ -218,6 +243,38 @@ def test_an_rnn_has_no_gates_to_show(shown):
     assert [each.get_attribute("data-show") for each in frame.locator("figure").all()] == ["expects", "writes"]
 
 
+def test_each_symbol_that_is_written_shows_where_it_looks(shown):
+    model = rewriter("gru")
+    page, frame = shown(model, (SOURCES, TARGETS))
+    looks = figure(frame, "looks")
+    looks.get_by_label("your text").fill("a bü cad")
+    buttons = looks.locator(".pg-target button")
+    read = SOURCES.encode("a b cad")
+    target, alpha = [0], []
+    while len(target) <= 40 and target[-1] != 1:  # as the library writes it, greedily
+        steps = torch.tensor(rewritten(model, read, torch.tensor(target)))
+        alpha.append(steps[-1, len(TARGETS) :][: len(read)])
+        target.append(int(steps[-1, : len(TARGETS)].argmax()))
+    expect(buttons).to_have_count(len(target) - 1)
+    assert buttons.all_inner_texts() == ["■" if n == 1 else TARGETS.symbols[n] for n in target[1:]]
+    assert looks.locator(".pg-unknown").inner_text() == "ü" and "1 that the vocabulary lacks" in looks.inner_text()
+    assert looks.locator(".pg-alignment tr").count() == len(target)
+    buttons.first.focus()
+    page.keyboard.press("ArrowRight")
+    assert buttons.nth(1).get_attribute("aria-pressed") == "true"
+    shares = [
+        float(span.evaluate("element => element.style.getPropertyValue('--share')"))
+        for span in looks.locator(".pg-source span:not(.pg-unknown)").all()
+    ]
+    assert torch.allclose(torch.tensor(shares), alpha[1].float(), atol=1e-5)
+    best = int(alpha[1].argmax()) + 1
+    expect(looks.locator("[aria-live]")).to_contain_text(re.compile(rf"symbol 2 of \d+, looks at \S+, symbol {best}, "))
+    looks.get_by_label("weights").select_option("shuffled among the places")
+    assert looks.locator(".pg-target").inner_text()
+    looks.get_by_label("your text").fill("")
+    expect(looks.locator(".pg-score")).to_have_text("There is nothing to read yet.")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_has_the_colours_of_the_readers_system_and_is_as_high_as_it_needs(shown, theme):
     page, frame = shown(lively("gru"), LETTERS, color_scheme=theme)
@@ -228,17 +285,42 @@ def test_it_has_the_colours_of_the_readers_system_and_is_as_high_as_it_needs(sho
     assert frame.evaluate("document.documentElement.scrollHeight - innerHeight") <= 1
 
 
-# A page of the book
+# A playground of the book in a notebook, and in a page
+
+
+def test_a_playground_of_the_book_runs_in_a_notebook_with_the_networks_of_the_library(shown):
+    _, frame = shown("looks", None)
+    looks = figure(frame, "looks")
+    assert re.fullmatch(r"\d{4}-\d{2}-\d{2}■", looks.locator(".pg-target").inner_text().replace("\n", ""))
+    assert looks.locator("figcaption").inner_text() == live.described("looks")["caption"]
+
+
+def test_a_chapter_has_the_picture_and_the_names_of_the_networks_not_their_weights(monkeypatch):
+    monkeypatch.setenv("UNROLLED_FIGURES", "anywhere")
+    shown = figures.playground("remembers")
+    html = shown._repr_html_()
+    assert repr(shown) == "Playground('remembers')" and len(html) < 3000
+    assert '<img src="../playground/remembers.png" alt="A story in which' in html
+    assert 'data-models="rnn-words lstm-words gru-words"' in html
+    assert html.endswith('<script defer src="../playground/page.js"></script>')
+    assert "<iframe" in figures.playground(lively("gru"), LETTERS)._repr_html_()  # the reader's own is there at once
+
+
+def test_two_playgrounds_of_one_page_begin_once_each(site):
+    page = site(("expects", "rnn-words"), ("writes", "rnn-words"), tags=2)
+    for name in ("expects", "writes"):
+        assert figure(page, name).locator(".pg-live").count() == 1
+    page.close()
 
 
 @pytest.fixture
 def site(tmp_path, browser):
     """A page opened from disk, with a network that is asked for, one that is never, and one that was changed."""
-    shutil.copytree(FOLDER, tmp_path / "playground")
+    shutil.copytree(FOLDER, tmp_path / "playground", ignore=shutil.ignore_patterns("models"))
     (tmp_path / "playground" / "models").mkdir()
     for core in ("rnn", "lstm", "gru"):
         model = LanguageModel(len(WORDS), embedding_size=4, hidden_size=6, core=core)
-        script = live.weights_script(f"{core}-words", model, WORDS, floor=0.5)
+        script = weights_script(f"{core}-words", model, WORDS, floor=0.5)
         if core == "lstm":
             script = script.replace('\\"floor\\": 0.5', '\\"floor\\": 0.1')
         (tmp_path / "playground" / "models" / f"{core}-words.js").write_text(script, encoding="utf8")
@@ -251,14 +333,15 @@ def site(tmp_path, browser):
         "closing": ['"a dog," said {hero}.'],
     }
 
-    def write(*figures):
+    def write(*figures, tags=1):
         parts = [
             f'<figure class="playground" data-show="{show}" data-models="{models}"><img src="still.png" alt="a story">'
             f'<script type="application/json">{json.dumps(story)}</script></figure><p style="height: 3000px"></p>'
             for show, models in figures
         ]
-        tag = '<script defer src="playground/page.js"></script>'
-        (tmp_path / "index.html").write_text(f'<meta charset="utf-8"><body>{"".join(parts)}{tag}', encoding="utf8")
+        tag = '<script defer src="playground/page.js"></script>' * tags
+        theme = "<style>[hidden] { display: none !important }</style>"  # as the pages' theme has it, in print, too
+        (tmp_path / "index.html").write_text(f'<meta charset="utf-8">{theme}{"".join(parts)}{tag}', encoding="utf8")
         page = browser.new_page(viewport={"width": 360, "height": 700})
         page.requested = []
         page.on("request", lambda request: page.requested.append(request.url.rpartition("/")[2]))

@@ -9,9 +9,9 @@ import torch
 
 import unrolled
 from unrolled import cells
-from unrolled.figures import live
-from unrolled.models import LanguageModel
-from unrolled.text import Vocabulary
+from unrolled.figures.weights import weights_script
+from unrolled.models import EncoderDecoder, LanguageModel
+from unrolled.text import Vocabulary, WordVocabulary
 
 FOLDER = Path(unrolled.__file__).parent / "figures" / "playground"
 LETTERS = Vocabulary("\nabcdefghijklmnopqrstuvwxyz .,")
@@ -33,6 +33,41 @@ def lively(core: str, std: float = 0.6, **options) -> LanguageModel:
     return model.half().double().eval()
 
 
+SOURCES, TARGETS = Vocabulary("abcdefghij "), WordVocabulary.of(["<start>", "<stop>", *"0123456789-"])
+REWRITE = """([source, target]) => {
+    const model = Unrolled.load(...unrolledWeights.test);
+    let state = model.encode(source);
+    return target.map((number) => {
+        const step = model.step(number, state);
+        state = step.state;
+        const kept = model.cell.state.flatMap((name) => [...state.state[name]]);
+        return [...Unrolled.softmax(step.logits), ...step.weights, ...kept];
+    });
+}"""
+
+
+def rewriter(core: str, **options) -> EncoderDecoder:
+    """Return a small encoder–decoder with attention, as `lively` makes a language model."""
+    torch.manual_seed(0)
+    options = {"direction": "both", "attention": "scaled", "embedding_size": 5, "hidden_size": 7} | options
+    model = EncoderDecoder(len(SOURCES), len(TARGETS), core=core, **options)
+    for weights in model.parameters():
+        torch.nn.init.normal_(weights, std=0.6)
+    return model.half().double().eval()
+
+
+@torch.no_grad()
+def rewritten(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor) -> list[list[float]]:
+    """Return what `REWRITE` does, from the library: after each symbol of a target p of the next, α, and the state."""
+    state, steps = model.encode(source[None], torch.tensor([len(source)])), []
+    for number in target:
+        seen, state, alpha = model.look(number[None, None], state)
+        parts = state[0] if isinstance(state[0], tuple) else state[:1]
+        values = [model.output(seen)[0, 0].softmax(dim=0), alpha[0, 0], *(part[0] for part in parts)]
+        steps.append(torch.cat(values).tolist())
+    return steps
+
+
 def source(name: str) -> str:
     """Return a script of the playground."""
     return (FOLDER / f"{name}.js").read_text(encoding="utf8")
@@ -42,7 +77,7 @@ def in_browser(browser, model: LanguageModel, numbers: torch.Tensor, engine: str
     """Return what the engine says after each symbol: every value of each layer's step, and the probabilities."""
     page = browser.new_page()
     page.add_script_tag(content=engine)
-    page.add_script_tag(content=live.weights_script("test", model, LETTERS))
+    page.add_script_tag(content=weights_script("test", model, LETTERS))
     read = page.evaluate(READ, [numbers.tolist()])
     page.close()
     return read

@@ -1,7 +1,8 @@
 """Which networks run in the reader's page, and what do they remember with 16 bits to a weight?
 
 Small enough to be sent to a browser, trained for long enough to be worth watching. All that is measured is measured of
-the weights as the page has them.
+the weights as the page has them. Of some models of words only a few bits of each weight's fraction are kept: what a
+server sends is compressed, and so a page has room for half as many weights again.
 """
 
 from __future__ import annotations
@@ -9,7 +10,11 @@ from __future__ import annotations
 import gzip
 import re
 from pathlib import Path
+from typing import Any
 
+import torch
+
+from unrolled.experiments.answering import fit_examples
 from unrolled.experiments.base import (
     NATS,
     PARAMETERS,
@@ -21,21 +26,27 @@ from unrolled.experiments.base import (
     parameters,
     recipe,
 )
-from unrolled.experiments.reading import Encoded, text, unseen_stories
-from unrolled.figures.live import weights_script
+from unrolled.experiments.bottleneck import TEST_SEED, answering, right, task_of
+from unrolled.experiments.reading import text, unseen_stories
+from unrolled.figures.weights import weights_script
 from unrolled.measure import evaluate, first_choice_by_lag, recall_by_lag
-from unrolled.models import LanguageModel
+from unrolled.models import NeuralModel
 from unrolled.text import stories
 
 EDGES = [1, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters since the last mention
+FRACTION = 10  # bits of the fraction of a number of 16 bits
 DIGEST = re.compile(r'"([0-9a-f]{8})"\];\s*$')
 
 
-def script(name: str, network: LanguageModel, read: Encoded) -> str:
+def script(config: Configuration, network: NeuralModel, *vocabularies: Any) -> str:
     """Return the script of a network's weights; it also says what the stories' grammar pays for a symbol."""
-    grammar = stories.grammar()
-    floor = grammar.entropy_per_word() if name.endswith("words") else grammar.entropy_per_character()
-    return weights_script(name, network, read.vocabulary, floor=round(floor, 6))
+    name, about = config["name"], {}
+    if "text" in config:
+        grammar = stories.grammar()
+        floor = grammar.entropy_per_word() if config["text"]["words"] else grammar.entropy_per_character()
+        about = {"floor": round(floor, 6)}
+    vocabulary = vocabularies if len(vocabularies) > 1 else vocabularies[0]
+    return weights_script(name, rounded(network, config.get("fraction", FRACTION)), vocabulary, **about)
 
 
 def digest(script: str) -> str:
@@ -43,28 +54,43 @@ def digest(script: str) -> str:
     return DIGEST.search(script)[1]
 
 
+def rounded(network: NeuralModel, fraction: int = FRACTION) -> NeuralModel:
+    """Return the network with every weight rounded to 16 bits, as the page has it; it computes with 32.
+
+    Args:
+        network: it is changed in place.
+        fraction: how many of the bits of a weight's fraction are kept; the others are 0.
+    """
+    for weights in network.state_dict().values():
+        significand, exponent = weights.half().float().frexp()  # from ½ to 1
+        whole = (significand * 2 ** (fraction + 1)).round()
+        weights.copy_(torch.ldexp(whole, exponent - (fraction + 1)))
+    return network.cpu()
+
+
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
-    """Train a network; round its weights to 16 bits, write them as a script, score them and ask them for names."""
-    network, read, *_ = fit(config, seed, folder)
-    network = rounded(network)
-    written = script(config["name"], network, read)
-    _, test = unseen_stories()
-    ask = first_choice_by_lag if config["text"]["words"] else recall_by_lag
-    shares, counts = ask(network, read.vocabulary, test, "name", EDGES)
-    return {
+    """Train a network; round its weights to 16 bits, write them as a script, score them and ask them."""
+    if "task" in config:
+        trained = fit_examples(config, seed, folder, answering(config, seed))
+        network, vocabularies = trained.model, answering(config, seed).vocabularies
+    else:
+        network, read, *_ = fit(config, seed, folder)
+        vocabularies = (read.vocabulary,)
+    written = script(config, network, *vocabularies)  # the network is rounded now
+    found = {
         "parameters": parameters(network),
-        "nats": evaluate(network, read.test).nats_per_symbol,
-        "name": shares.tolist(),
-        "name_asked": counts.tolist(),
         "kilobytes": len(gzip.compress(written.encode(), mtime=0)) / 1000,
         "digest": digest(written),
     }
-
-
-def rounded(network: LanguageModel) -> LanguageModel:
-    """Return the network with every weight rounded to 16 bits, as the page has it; it computes with 32."""
-    network.load_state_dict({name: weights.half().float() for name, weights in network.state_dict().items()})
-    return network.cpu()
+    if "task" in config:
+        task = task_of(config)
+        pairs = task.pairs(config["asked"], torch.Generator().manual_seed(TEST_SEED % 2**32))
+        return found | {"exact": right(network, pairs, task.most)}
+    _, test = unseen_stories()
+    ask = first_choice_by_lag if config["text"]["words"] else recall_by_lag
+    shares, counts = ask(network, read.vocabulary, test, "name", EDGES)
+    nats = evaluate(network, read.test).nats_per_symbol
+    return found | {"nats": nats, "name": shares.tolist(), "name_asked": counts.tolist()}
 
 
 METRICS = {
@@ -76,6 +102,7 @@ METRICS = {
         ("lag_bin",),
     ),
     "name_asked": Metric("questions", "how many there were", ("lag_bin",)),
+    "exact": Metric("", "the share of new dates that were rewritten without a mistake"),
     "kilobytes": Metric("kB", "the size of the script, compressed as a server sends it"),
     "digest": Metric("", "the checksum that the script ends with"),
 }
@@ -86,11 +113,14 @@ def axes(config: Configuration) -> dict:
     return {"lag_bin": EDGES[1:]}
 
 
-WORDS = {  # the initialisations that `memory-tuning` chose; 1,171 words, and about 200,000 weights
-    "rnn": ({"hidden_size": 124, "cell_options": {"initialisation": "orthogonal", "nonlinearity": "relu"}}, 2e-3),
+LONG = 160  # words in a window, which holds a story of 142 on average; T_max of chrono's gates
+WORDS = {  # the initialisations that `memory-tuning` chose; 1,171 words
+    "rnn": ({"hidden_size": 188, "cell_options": {"initialisation": "orthogonal", "nonlinearity": "relu"}}, 8e-3),
     "lstm": ({"hidden_size": 96, "cell_options": {"initialisation": "orthogonal"}}, 8e-3),
-    "gru": ({"hidden_size": 104, "cell_options": {"initialisation": "chrono", "t_max": 160}}, 8e-3),
+    "gru": ({"hidden_size": 152, "cell_options": {"initialisation": "chrono", "t_max": LONG}}, 8e-3),
 }
+COARSE = {"rnn": {"fraction": 4}, "lstm": {}, "gru": {"fraction": 4}}  # bits; so there are 300,000 weights, not 200,000
+LONGER = {"lstm": 4}  # times as many updates: it learns to remember later than the others, if it does
 CHARACTERS = {  # about 100,000 weights
     "rnn": ({"hidden_size": 280}, 3e-3),
     "lstm": ({"hidden_size": 136}, 1e-2),
@@ -108,29 +138,42 @@ def contender(name: str, core: str, options: dict, rate: float, text: Configurat
     }
 
 
-def _contenders(words: int, characters: int) -> dict[str, Configuration]:
-    """Return the contenders, trained for so many updates on words, and on characters."""
+def _contenders(words: int, characters: int, dates: int) -> dict[str, Configuration]:
+    """Return the contenders, trained for so many updates on words, on characters, and on dates."""
     read = {
         "words": text("stories", 30_000_000, words=True, three_parts=True),
         "characters": text("stories", 10_000_000, three_parts=True),
     }
     recipes = {
-        "words": {"updates": words, "batch": 8, "seq_len": 160, "reset": 0.05},
+        "words": {"batch": 8, "seq_len": LONG, "reset": 0.05},
         "characters": {"updates": characters, "batch": 32, "seq_len": 64, "reset": 0.02},
     }
-    return {
-        f"{core}-{units}": contender(f"{core}-{units}", core, options, rate, read[units], **recipes[units])
-        for units, models in (("words", WORDS), ("characters", CHARACTERS))
-        for core, (options, rate) in models.items()
+    made = {}
+    for units, models in (("words", WORDS), ("characters", CHARACTERS)):
+        for core, (options, rate) in models.items():
+            name, fields = f"{core}-{units}", recipes[units]
+            if units == "words":
+                fields = fields | {"updates": words * LONGER.get(core, 1)}
+            made[name] = contender(name, core, options, rate, read[units], **fields)
+            made[name] |= COARSE[core] if units == "words" else {}
+    attention = {"direction": "both", "attention": "scaled"}
+    made["gru-dates"] = {
+        "name": "gru-dates",
+        "task": {"name": "dates", "options": {"first": 1900, "last": 2099}},
+        "asked": 1000,
+        "model": model("EncoderDecoder", core="gru", hidden_size=48, embedding_size=16, **attention),
+        "recipe": recipe(updates=dates, batch=64, seq_len=1, carry=False, learning_rate=1e-2),
+        "validations": 0,
     }
+    return made
 
 
 EXPERIMENTS = (
     Experiment(
         "playground",
-        "Stories: the networks that run in the reader's page, with 16 bits to a weight",
+        "Stories and dates: the networks that run in the reader's page, with 16 bits to a weight",
         METRICS,
-        {"quick": _contenders(12_000, 3000), "full": _contenders(48_000, 30_000)},
+        {"quick": _contenders(3000, 3000, 1000), "full": _contenders(12_000, 30_000, 10_000)},
         measure,
         axes,
         seeds=1,

@@ -21,8 +21,13 @@ globalThis.Unrolled = (() => {
     return out;
   }
 
-  const sum = (first, ...others) =>
-    Float64Array.from(first, (value, k) => others.reduce((s, v) => s + v[k], value));
+  /** Return the sum of some vectors. */
+  function sum(first, ...others) {
+    const out = new Float64Array(first);
+    for (const v of others) for (let k = 0; k < out.length; k++) out[k] += v[k];
+    return out;
+  }
+
   const times = (u, v) => u.map((value, k) => value * v[k]);
   const sigmoid = (a) => 1 / (1 + Math.exp(-a));
   const slice = (v, size, n) => v.subarray(n * size, (n + 1) * size);
@@ -38,9 +43,9 @@ globalThis.Unrolled = (() => {
   }
 
   /** Return the mean of values, weighted by how keys fit the query; and weights. */
-  function attention(query, keys, values) {
+  function attention(query, keys, values, change = (weights) => weights) {
     const scores = keys.map((key) => product(key, query)[0] / Math.sqrt(query.length));
-    const weights = softmax(Float64Array.from(scores));
+    const weights = change(softmax(Float64Array.from(scores))); // eq-scaled-dot-product
     const parts = values.map((value, t) => value.map((v) => weights[t] * v));
     return { mean: sum(...parts), weights };
   }
@@ -297,10 +302,12 @@ globalThis.Unrolled = (() => {
       matrices[name] = numbers.subarray(at, at + size);
       at += size;
     }
-    return new LanguageModel(what, matrices);
+    const kind = what.sources ? Unrolled.EncoderDecoder : LanguageModel;
+    return new kind(what, matrices);
   }
 
   return {
+    CELLS,
     attention,
     beam,
     distribution,
@@ -308,8 +315,11 @@ globalThis.Unrolled = (() => {
     generator,
     half,
     load,
+    product,
     ranked,
+    slice,
     softmax,
+    sum,
     write,
   };
 })();

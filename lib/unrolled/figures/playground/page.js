@@ -5,7 +5,9 @@
 "use strict";
 
 (() => {
-  const PARTS = ["engine", "symbols", "elements", "expects", "remembers", "gates", "writes"];
+  if (window.unrolledPlayground) return; // each playground of a page brings this script
+  window.unrolledPlayground = true;
+  const PARTS = ["engine", "encoder_decoder", "symbols", "elements"]; // of all; each has one of its own
   const here = (document.currentScript.src || "").replace(/[^/]*$/, ""); // the folder of this script
   const alone = "Unrolled" in window; // in a page of its own everything is there already
   const arrived = new Map();
@@ -41,11 +43,11 @@
     const live = document.createElement("div");
     live.className = "pg-live";
     try {
-      if (!alone) await Promise.all(PARTS.map(load));
+      if (!alone) await Promise.all([...PARTS, figure.dataset.show].map(load));
       const networks = figure.dataset.models.split(" ").map((name) => ({ name, load: () => model(name) }));
       const data = JSON.parse(figure.querySelector("script[type='application/json']")?.textContent ?? "{}");
       await Unrolled[figure.dataset.show](live, networks, data);
-      figure.querySelector("img")?.setAttribute("hidden", "");
+      figure.classList.add("pg-lives"); // its picture is for print now
     } catch (error) {
       const said = document.createElement("p");
       said.className = "pg-fault";
