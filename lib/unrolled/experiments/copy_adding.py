@@ -116,12 +116,13 @@ def _networks(task: str, steps: int) -> dict[str, Configuration]:
     }
     begun = {"initialisation": None, "clip": 1.0}
     irnn = {"cell": cell("rnn", nonlinearity="relu"), "initialisation": "identity"}
-    irnns = {"irnn": irnn | {"clip": 1.0}, "irnn, not clipped": irnn | {"clip": None}}
+    clipped = {"irnn": irnn | {"clip": 1.0}}
     if task == "adding 160":
-        return irnns
+        return clipped
     if task == "adding 25":
         return {name: begun | {"cell": made} for name, made in lstms.items()}
-    return {name: begun | {"cell": made} for name, made in (lstms | others).items()} | irnns
+    cells = {name: begun | {"cell": made} for name, made in (lstms | others).items()}
+    return cells | clipped | {"irnn, not clipped": irnn | {"clip": None}}
 
 
 TASKS = {  # the LSTM's biases are compared at a shorter lag, too, and the IRNN at a longer one
