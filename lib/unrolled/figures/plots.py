@@ -147,7 +147,8 @@ def panels(
     for ax, series in zip(axes[0], groups.values(), strict=True):
         scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
     axes[0, 0].set_ylabel(ylabel)
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    columns = 5 if len("".join(labels[0])) < 25 else 4  # that fit into a line
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=columns, frameon=False)
     return fig
 
 
