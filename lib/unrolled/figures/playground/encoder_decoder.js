@@ -1,10 +1,12 @@
-// The encoder–decoder with attention of chapter 11, as lib/unrolled/models/encoder_decoder.py has it: one network reads
-// the source from both sides, another writes the target and looks at all of the source at every step.
+// The encoder–decoder with attention of chapter 11, as
+// lib/unrolled/models/encoder_decoder.py has it: one network reads the source from both
+// sides, another writes the target and looks at all of the source at every step.
 "use strict";
 
 Unrolled.EncoderDecoder = class {
   /**
-   * @param {object} head what the script says: core, sources, symbols, sides, shapes and more.
+   * @param {object} head what the script says: core, sources, symbols, sides, shapes
+   *   and more.
    * @param {object} weights a Float32Array for each name in head.shapes.
    */
   constructor(head, weights) {
@@ -13,17 +15,32 @@ Unrolled.EncoderDecoder = class {
     this.cell = Unrolled.CELLS[head.core];
     this.hiddenSize = head.shapes["0.W_hh"][1];
     this.symbols = head.symbols;
-    this.number = new Map(head.sources.map((symbol, number) => [symbol, number])); // of the sources
+    // of the symbols of the source
+    this.number = new Map(head.sources.map((symbol, number) => [symbol, number]));
     [this.start, this.stop] = [0, 1];
   }
 
-  /** Take a step of the cell whose weights have a name: a side of the encoder, or "0", the decoder. */
+  /**
+   * Take a step of the cell whose weights have a name: a side of the encoder, or "0",
+   * the decoder.
+   */
   move(name, x, before) {
-    const [W_xh, W_hh, b_h] = ["W_xh", "W_hh", "b_h"].map((each) => this.weights[`${name}.${each}`]);
-    return this.cell.step({ W_xh, W_hh, b_h }, x, before, (_, gate) => gate, this.head.options);
+    const [W_xh, W_hh, b_h] = ["W_xh", "W_hh", "b_h"].map(
+      (each) => this.weights[`${name}.${each}`],
+    );
+    return this.cell.step(
+      { W_xh, W_hh, b_h },
+      x,
+      before,
+      (_, gate) => gate,
+      this.head.options,
+    );
   }
 
-  /** Read a source; return the state before the first symbol of the target, and the memory that each step looks at. */
+  /**
+   * Read a source; return the state before the first symbol of the target, and the
+   * memory that each step looks at.
+   */
   encode(numbers) {
     const { E_x, W_b, b_b, W_k } = this.weights;
     const { product, sum, slice } = Unrolled;
@@ -31,22 +48,38 @@ Unrolled.EncoderDecoder = class {
     const inputs = numbers.map((number) => Float64Array.from(slice(E_x, size, number)));
     const sides = this.head.sides.map((side) => {
       const order = side === "from_left" ? inputs : inputs.toReversed();
-      let state = Object.fromEntries(this.cell.state.map((name) => [name, new Float64Array(this.hiddenSize)]));
+      let state = Object.fromEntries(
+        this.cell.state.map((name) => [name, new Float64Array(this.hiddenSize)]),
+      );
       const states = order.map((x) => {
         state = this.move(side, x, state);
         return state.h;
       });
-      return { states: side === "from_left" ? states : states.toReversed(), last: state.h };
+      return {
+        states: side === "from_left" ? states : states.toReversed(),
+        last: state.h,
+      };
     });
-    const joined = (vectors) => Float64Array.from(vectors.flatMap((vector) => Array.from(vector)));
+    const joined = (vectors) =>
+      Float64Array.from(vectors.flatMap((vector) => Array.from(vector)));
     const memory = inputs.map((_, j) => joined(sides.map(({ states }) => states[j])));
-    const bridge = sum(product(W_b, joined(sides.map(({ last }) => last))), b_b).map(Math.tanh);
-    const parts = this.cell.state.map((name, n) => [name, slice(bridge, this.hiddenSize, n)]);
-    return { state: Object.fromEntries(parts), memory, keys: memory.map((m) => product(W_k, m)) };
+    const bridge = sum(product(W_b, joined(sides.map(({ last }) => last))), b_b).map(
+      Math.tanh,
+    );
+    const parts = this.cell.state.map((name, n) => [
+      name,
+      slice(bridge, this.hiddenSize, n),
+    ]);
+    return {
+      state: Object.fromEntries(parts),
+      memory,
+      keys: memory.map((m) => product(W_k, m)),
+    };
   }
 
   /**
-   * Write a symbol down; return the next state, the logits of the symbol after it, and the weights of the places.
+   * Write a symbol down; return the next state, the logits of the symbol after it, and
+   *   the weights of the places.
    *
    * @param {function} change may change the weights before the mean is taken.
    */
@@ -55,12 +88,22 @@ Unrolled.EncoderDecoder = class {
     const { attention, product, sum, slice } = Unrolled;
     const x = Float64Array.from(slice(E, this.head.shapes.E[1], number));
     const next = this.move("0", x, state); // s_t
-    const { mean, weights } = attention(product(W_q, next.h), keys, memory, change); // eq-attention
-    const a = sum(product(W_a, Float64Array.from([...mean, ...next.h])), b_a).map(Math.tanh);
-    return { state: { state: next, memory, keys }, logits: sum(product(W_sy, a), b_y), weights };
+    // eq-attention
+    const { mean, weights } = attention(product(W_q, next.h), keys, memory, change);
+    const a = sum(product(W_a, Float64Array.from([...mean, ...next.h])), b_a).map(
+      Math.tanh,
+    );
+    return {
+      state: { state: next, memory, keys },
+      logits: sum(product(W_sy, a), b_y),
+      weights,
+    };
   }
 
-  /** Return a step for each symbol of the target that the model finds most probable, to the stop symbol. */
+  /**
+   * Return a step for each symbol of the target that the model finds most probable, to
+   * the stop symbol.
+   */
   write(numbers, most, change = undefined) {
     const steps = [];
     let number = this.start;
