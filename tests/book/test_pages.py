@@ -246,7 +246,7 @@ def test_pictures_are_visible_in_proportion_and_say_what_they_show(visit, name, 
     page = visit(name, screen)
     if name in CHAPTERS and holds_widget(name):
         page.wait_for_selector(".unrolled-explorer img.widget-image", timeout=WIDGETS_READY)
-    script = """() => [...document.querySelectorAll('article img')].filter(e => !e.hidden && !e.closest('.pg-lives')).map(e => ({
+    script = """() => [...document.querySelectorAll('article img:not([hidden], .pg-lives *)')].map(e => ({
         source: e.src.slice(-60), width: e.naturalWidth, shown: e.getBoundingClientRect().width, alt: e.alt,
         framed: getComputedStyle(e).objectFit === "contain",
         stretch: e.height * e.naturalWidth / (e.width * e.naturalHeight) }))"""
