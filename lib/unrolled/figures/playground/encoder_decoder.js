@@ -63,9 +63,8 @@ Unrolled.EncoderDecoder = class {
     const joined = (vectors) =>
       Float64Array.from(vectors.flatMap((vector) => Array.from(vector)));
     const memory = inputs.map((_, j) => joined(sides.map(({ states }) => states[j])));
-    const bridge = sum(product(W_b, joined(sides.map(({ last }) => last))), b_b).map(
-      Math.tanh,
-    );
+    const both = joined(sides.map(({ last }) => last));
+    const bridge = sum(product(W_b, both), b_b).map(Math.tanh);
     const parts = this.cell.state.map((name, n) => [
       name,
       slice(bridge, this.hiddenSize, n),
