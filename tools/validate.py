@@ -1,9 +1,8 @@
 """Compare what the chapters print with what is stored: a pytest with nbval for each, two at a time."""
 
-import os
 import sys
 
-from execute import ROOT, TIMEOUT, chapters
+from execute import TIMEOUT, chapters
 from side_by_side import side_by_side
 
 # -rN: each failure once, also where CI is set and pytest would repeat the whole message in its summary
@@ -13,7 +12,6 @@ NBVAL = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={TIMEOUT}"]
 
 def main() -> int:
     """Print a line a chapter as it ends, then the whole report of each that failed; return 1 if any did."""
-    os.environ.setdefault("UNROLLED_FIGURES", str(ROOT / "_build" / "compared"))  # a chapter knows that it is a page
     commands = {path: [*PYTEST, *NBVAL, path] for path in chapters()}
     reports = []
     for number, chapter in enumerate(side_by_side(commands), start=1):
