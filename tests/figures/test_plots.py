@@ -198,6 +198,16 @@ def test_panels_share_their_y_axis_and_name_each_kind_of_line_once():
     assert [text.get_text() for text in legend.get_texts()] == ["short", "long"]
 
 
+@pytest.mark.parametrize("name, lines", [("{}", 1), ("network {}", 2)])
+def test_five_names_stand_in_one_line_of_the_legend_where_they_are_short(name, lines):
+    series = {name.format(n): ([1, 2], [1.0, 2.0]) for n in range(5)}
+    fig = plots.panels({"a": series, "b": series}, xlabel="lag", ylabel="norm")
+    fig.canvas.draw()
+    (legend,) = fig.legends
+    assert len({round(text.get_window_extent().y0) for text in legend.get_texts()}) == lines
+    assert 0 < legend.get_window_extent().x0 < legend.get_window_extent().x1 < fig.bbox.width
+
+
 @pytest.mark.parametrize("ylog", [False, True])
 @pytest.mark.parametrize("larger", [0, 1])
 def test_no_panel_cuts_off_what_is_drawn_in_it(larger, ylog):
