@@ -114,16 +114,18 @@ def panels(
     xlog: bool = False,
     ylog: bool = False,
     ylim: tuple[float, float] | None = None,
+    shared: bool = True,
 ) -> Figure:
-    """Draw the same kinds of lines under several conditions, in panels side by side that share a y axis.
+    """Draw the same kinds of lines under several conditions, in panels side by side.
 
     Args:
         groups: for each panel, by its title, the series as `curves` takes them; every panel has the same labels.
         xlabel: what x is, with its unit.
         ylabel: what y is, with its unit.
         xlog: whether the x axes are logarithmic.
-        ylog: whether the y axis is logarithmic.
-        ylim: the limits of the y axis.
+        ylog: whether the y axes are logarithmic.
+        ylim: the limits of the first y axis, and of all that share it.
+        shared: whether all panels share one y axis; otherwise each has its own.
 
     Raises:
         ValueError: there is no panel, the labels differ, or what `curves` raises for a panel's series.
@@ -138,7 +140,7 @@ def panels(
     labels = [list(series) for series in groups.values()]
     if not labels or any(other != labels[0] for other in labels):
         raise ValueError(f"the panels have the labels {labels}; give at least one panel, and the same labels in each")
-    fig, axes = plt.subplots(1, len(groups), sharey=True, squeeze=False, figsize=(7.0, 3.9))
+    fig, axes = plt.subplots(1, len(groups), sharey=shared, squeeze=False, figsize=(7.0, 3.9))
     for ax, (title, series) in zip(axes[0], groups.items(), strict=True):
         _lines(ax, series)
         ax.set(title=title, xlabel=xlabel)
