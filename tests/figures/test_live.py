@@ -152,10 +152,45 @@ def test_a_symbol_that_the_vocabulary_lacks_is_shown_as_such(shown):
     unknown = expects.locator(".pg-unknown")
     expect(unknown).to_have_text("ï")
     assert unknown.get_attribute("title") == "ï: not in the vocabulary"
-    assert "Underlined: 1 that the vocabulary lacks." in expects.locator(".pg-score").inner_text()
+    assert "Underlined: 1 character that the vocabulary lacks." in expects.locator(".pg-score").inner_text()
     known = [row.inner_text() for row in expects.locator(".pg-bars li").all()]
     expects.get_by_label("your text").fill("nave")  # it was not read
     assert [row.inner_text() for row in expects.locator(".pg-bars li").all()] == known
+
+
+def test_a_word_that_is_being_typed_is_not_read_before_it_is_one(shown):
+    _, frame = shown(LanguageModel(len(WORDS), hidden_size=6, core="gru"), WORDS)
+    expects = figure(frame, "expects")
+    field, bars = expects.get_by_label("your text"), expects.locator(".pg-bars")
+    field.fill("the cat")
+    expected, text = bars.inner_text(), expects.locator(".pg-text").inner_text()
+    field.fill("the cat sai")
+    assert (bars.inner_text(), expects.locator(".pg-text").inner_text()) == (expected, text)
+    for finished in ("the cat said", "the cat sai ", "the cat sax"):
+        field.fill(finished)
+        assert bars.inner_text() != expected and expects.locator(".pg-text").inner_text() == finished.strip()
+
+
+def test_a_word_that_the_vocabulary_lacks_is_one_symbol_however_it_is_spelt(shown):
+    _, frame = shown(LanguageModel(len(WORDS), hidden_size=6, core="gru"), WORDS)
+    expects = figure(frame, "expects")
+    expects.get_by_label("your text").fill("the naïve cat, 1987 😀.")
+    assert expects.locator(".pg-unknown").all_inner_texts() == ["naïve", "1987", "😀"]
+    assert "Underlined: 3 words that the vocabulary lacks." in expects.locator(".pg-score").inner_text()
+
+
+def test_who_listens_hears_what_was_written_since(shown):
+    _, frame = shown(lively("gru"), LETTERS, reduced_motion="reduce")
+    writes = figure(frame, "writes")
+    said, text = writes.locator("[aria-live]"), writes.locator(".pg-page")
+    writes.get_by_label("it begins").fill("the ")
+    for name, count in (("Step", 1), ("Run", 25), ("Step", 1)):
+        writes.get_by_role("button", name=name).click()
+        fresh = "".join(text.locator(".pg-written").all_text_contents()[-count:]).replace("¶", "")
+        expect(said).to_contain_text(f"Written: {fresh.strip()}. Most probable next: ")
+    writes.get_by_role("button", name="Undo").click()
+    expect(said).to_have_text(re.compile("^Most probable next: "))
+    assert writes.locator("output").first.get_attribute("aria-hidden") == "true"  # the slider says the same
 
 
 def test_it_writes_step_by_step_undoes_and_runs_and_pauses(shown):
@@ -270,7 +305,8 @@ def test_each_symbol_that_is_written_shows_where_it_looks(shown):
     best = int(alpha[1].argmax()) + 1
     expect(looks.locator("[aria-live]")).to_contain_text(re.compile(rf"symbol 2 of \d+, looks at \S+, symbol {best}, "))
     looks.get_by_label("weights").select_option("shuffled among the places")
-    assert looks.locator(".pg-target").inner_text()
+    text = "".join(buttons.all_inner_texts()).removesuffix("■")
+    expect(looks.locator("[aria-live]")).to_have_text(f"It writes {text}")
     looks.get_by_label("your text").fill("")
     expect(looks.locator(".pg-score")).to_have_text("There is nothing to read yet.")
 
@@ -330,7 +366,7 @@ def site(tmp_path, browser):
         "names": {"she": ["Ada"], "he": ["Ben"]},
         "opening": ["{hero} saw a dog."],
         "between": ["the cat saw the dog.", "the dog saw the cat."],
-        "closing": ['"a dog," said {hero}.'],
+        "closing": ['"a dog," said {hero}.', "{hero} saw a dog."],
     }
 
     def write(*figures, tags=1):
@@ -366,13 +402,16 @@ def test_the_name_that_is_asked_for_is_the_one_that_was_chosen(site):
     page = site(("remembers", "rnn-words gru-words"))
     remembers = figure(page, "remembers")
     assert remembers.locator("thead th").all_inner_texts() == ["", "RNN", "GRU"]
-    assert remembers.locator("tbody th").all_inner_texts() == ["after 17 words"]
+    assert remembers.locator("tbody th").all_inner_texts() == ["after 17 words", "after 2 words"]
     remembers.get_by_label("hero").select_option("Ben")
     text = remembers.locator(".pg-text")
-    assert text.inner_text() == 'Ben saw a dog. the cat saw the dog. "a dog," said Ben.'
+    assert text.inner_text() == 'Ben saw a dog. the cat saw the dog. "a dog," said Ben. Ben saw a dog.'
     remembers.get_by_label("sentences between").press("ArrowRight")
-    assert remembers.locator("tbody th").all_inner_texts() == ["after 23 words"]
-    expect(remembers.locator("[aria-live]")).to_contain_text("Ben, at the last mention: RNN")
+    assert remembers.locator("tbody th").all_inner_texts() == ["after 23 words", "after 2 words"]
+    assert remembers.locator(".pg-tested th").all_inner_texts() == ["after 23 words"]
+    expect(remembers.locator("[aria-live]")).to_contain_text("Ben, after 23 words: RNN")
+    for instead in remembers.locator(".pg-instead").all_inner_texts():
+        assert re.fullmatch(r"Ada \d+(\.\d)?\s%", instead)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     page.close()
 

@@ -30,8 +30,8 @@ Unrolled.elements = (() => {
 
   /** Return a slider with its value beside it, in the words of `say`; `changed` is given the number. */
   function slider(label, { min, max, step, value, say = String }, changed) {
-    const output = element("output", {}, say(value));
-    const input = element("input", { type: "range", min, max, step, value });
+    const output = element("output", { "aria-hidden": "true" }, say(value));
+    const input = element("input", { type: "range", min, max, step, value }); // it says its own value aloud
     input.setAttribute("aria-valuetext", say(value));
     input.addEventListener("input", () => {
       output.textContent = say(Number(input.value));

@@ -12,12 +12,13 @@ Unrolled.expects = async (place, networks, data = {}) => {
   let read;
 
   function show() {
-    const symbols = Unrolled.split(model, field.value);
+    const symbols = Unrolled.splitTyped(model, field.value);
     const steps = read(symbols);
     const surprises = Unrolled.surprises(symbols, steps);
     fillShaded(shaded, model, symbols, surprises);
     const costs = surprises.filter((nats) => nats !== null);
     const unit = model.head.words ? "word" : "character";
+    const counted = (count) => `${count} ${unit}${count === 1 ? "" : "s"}`;
     const mean = costs.reduce((a, b) => a + b, 0) / costs.length;
     const lacking = symbols.filter(({ number }) => number === undefined).length;
     const floor = model.head.floor
@@ -25,8 +26,9 @@ Unrolled.expects = async (place, networks, data = {}) => {
       : "";
     score.textContent =
       (costs.length
-        ? `${mean.toFixed(2)} nats a ${unit}, over ${costs.length}.${floor}`
-        : "Nothing was predicted yet.") + (lacking ? ` Underlined: ${lacking} that the vocabulary lacks.` : "");
+        ? `${mean.toFixed(2)} nats a ${unit}, on average over ${counted(costs.length)}.${floor}`
+        : "Nothing was predicted yet.") +
+      (lacking ? ` Underlined: ${counted(lacking)} that the vocabulary lacks.` : "");
     const { logits } = steps.at(-1);
     if (!logits) return bars.replaceChildren();
     const probabilities = Unrolled.softmax(logits);

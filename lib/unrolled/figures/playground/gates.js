@@ -80,7 +80,10 @@ Unrolled.gates = async (place, networks, data = {}) => {
         const shown = unit ? [last[name][unit - 1]] : last[name];
         return `${all[name]} ${(shown.reduce((a, b) => a + b, 0) / shown.length).toFixed(2)}`;
       });
-    strips.setAttribute("aria-label", `${legend.textContent} After the last symbol, on average: ${means.join(", ")}.`);
+    strips.setAttribute(
+      "aria-label",
+      `${legend.textContent} After the last symbol${unit ? "" : ", on average"}: ${means.join(", ")}.`,
+    );
   }
 
   /** Write on, once with all gates free and once with one held from the beginning of the text. */
@@ -100,7 +103,7 @@ Unrolled.gates = async (place, networks, data = {}) => {
     const whose = unit ? `unit ${unit}` : "all units";
     free.replaceChildren(element("strong", {}, "It goes on: "), going(readFree, undefined));
     held.hidden = force === null;
-    if (force === null) return;
+    if (force === null) return tell(free.textContent);
     const how = `With the ${GATES[gate]} of ${whose} held ${force ? "open" : "shut"}: `;
     held.replaceChildren(element("strong", {}, how), going(readHeld, hold));
     tell(held.textContent);
@@ -108,7 +111,7 @@ Unrolled.gates = async (place, networks, data = {}) => {
 
   /** Draw gates and states; return the symbols that stand above them. */
   function show() {
-    const symbols = Unrolled.split(model, field.value);
+    const symbols = Unrolled.splitTyped(model, field.value);
     showStrips(symbols, readHeld(symbols));
     return symbols;
   }

@@ -89,7 +89,10 @@ Unrolled.looks = async (place, networks, data = {}) => {
     });
     target.replaceChildren(...buttons);
     drawTable();
-    if (steps.length) return look();
+    if (steps.length) {
+      look();
+      return tell(`It writes ${steps.map(({ number }) => (number === model.stop ? "" : written(number))).join("")}`);
+    }
     source.replaceChildren(...symbols.map(symbol));
     score.textContent = "There is nothing to read yet.";
   }

@@ -34,6 +34,7 @@ Unrolled.remembers = async (place, networks, data) => {
   const { region, tell } = announcer();
   const readers = models.map((model) => Unrolled.reader(model));
   const names = [...data.names.she, ...data.names.he].sort();
+  const told = data.opening.join("").split("{hero}").length - 1; // mentions before the distance: the next is the test
   let hero = data.hero;
   let distance = data.distance;
 
@@ -47,7 +48,9 @@ Unrolled.remembers = async (place, networks, data) => {
   function answer(model, step) {
     const { share, instead } = asked(model, step);
     const cell = element("td", {}, bar(share));
-    if (instead) cell.append(element("span", { className: "pg-instead" }, `${instead[1]} ${percent(instead[0])}`));
+    if (!instead) return cell;
+    const [p, name] = instead;
+    cell.append(element("span", { className: "pg-instead" }, `${name} ${percent(p).replaceAll(" ", "\u00a0")}`));
     return cell;
   }
 
@@ -61,12 +64,13 @@ Unrolled.remembers = async (place, networks, data) => {
     const rows = mentions.slice(1).map((at, n) => {
       const since = at - mentions[n];
       const heading = element("th", { scope: "row" }, `after ${since} word${since === 1 ? "" : "s"}`);
-      return element("tr", {}, heading, ...models.map((model, m) => answer(model, steps[m][at])));
+      const className = n + 1 === told ? "pg-tested" : "";
+      return element("tr", { className }, heading, ...models.map((model, m) => answer(model, steps[m][at])));
     });
     body.replaceChildren(...rows);
-    const last = mentions.at(-1);
-    const shares = models.map((model, m) => `${headings[m + 1]} ${percent(asked(model, steps[m][last]).share)}`);
-    tell(`${hero}, at the last mention: ${shares.join(", ")}`);
+    const tested = mentions[told];
+    const shares = models.map((model, m) => `${headings[m + 1]} ${percent(asked(model, steps[m][tested]).share)}`);
+    tell(`${hero}, after ${tested - mentions[told - 1]} words: ${shares.join(", ")}`);
   }
 
   const who = choice(

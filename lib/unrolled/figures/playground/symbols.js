@@ -2,8 +2,11 @@
 // again with every letter that is typed.
 "use strict";
 
-/** A word as the book's stories have it: letters and hyphens, perhaps after an apostrophe, or any other single sign. */
-Unrolled.WORD = /'?[A-Za-z-]+|[^ ]/g;
+/**
+ * A word as the book's stories have it: letters and hyphens, perhaps after an apostrophe, or any other single sign. A
+ * reader may write letters and numbers that no story has, and each word of them is one.
+ */
+Unrolled.WORD = /'?[\p{L}\p{M}\p{N}-]+|[^ ]/gu;
 
 /**
  * Return the symbols of a text, each {text, number}; the number is undefined where the vocabulary lacks the symbol.
@@ -15,6 +18,14 @@ Unrolled.split = (model, text) => {
     ? Array.from(text)
     : text.split(/ +/).flatMap((chunk) => (model.number.has(chunk) ? [chunk] : (chunk.match(Unrolled.WORD) ?? [])));
   return pieces.map((piece) => ({ text: piece, number: model.number.get(piece) }));
+};
+
+/** Return the symbols of a text that is being typed, without a last word that is not yet one but may become one. */
+Unrolled.splitTyped = (model, text) => {
+  const symbols = Unrolled.split(model, text);
+  const last = symbols.at(-1);
+  if (!model.head.words || !last || last.number !== undefined || !text.endsWith(last.text)) return symbols;
+  return model.symbols.some((word) => word.startsWith(last.text)) ? symbols.slice(0, -1) : symbols;
 };
 
 /** Return how symbols are written one after another: characters as they are, words with spaces where English has them. */

@@ -19,6 +19,7 @@ Unrolled.writes = async (place, networks, data = {}) => {
   let random; // one random number for each place, so that a step that was undone is taken again alike
   let seed = 1;
   let timer = null;
+  let heard = 0; // how many of what is written came before the last step or run
 
   const symbols = () => [
     ...Unrolled.split(model, field.value),
@@ -33,13 +34,12 @@ Unrolled.writes = async (place, networks, data = {}) => {
     if (!step.logits) return;
     const probabilities = Unrolled.softmax(step.logits);
     const kept = Unrolled.distribution(step.logits, options);
-    tell(
-      topThree(
-        model,
-        kept,
-        fillBars(bars, model, probabilities, 8, (number) => kept[number] > 0),
-      ),
-    );
+    const likely = fillBars(bars, model, probabilities, 8, (number) => kept[number] > 0);
+    const fresh = Unrolled.spaced(
+      model,
+      all.map((each) => each.text),
+    ).slice(prompt + heard);
+    tell((fresh.length ? `Written: ${fresh.join("").trim()}. ` : "") + topThree(model, kept, likely));
     ahead.textContent = "";
     showBeam(all, step);
   }
@@ -66,6 +66,11 @@ Unrolled.writes = async (place, networks, data = {}) => {
     if (written.length >= 400) stop();
   }
 
+  function one() {
+    heard = written.length;
+    step();
+  }
+
   function stop() {
     clearInterval(timer);
     timer = null;
@@ -75,6 +80,7 @@ Unrolled.writes = async (place, networks, data = {}) => {
 
   function restart() {
     written = [];
+    heard = 0;
     random = [];
     random.next = Unrolled.generator(seed);
     stop();
@@ -86,6 +92,7 @@ Unrolled.writes = async (place, networks, data = {}) => {
   };
   const run = button("Run", () => {
     if (timer !== null) return stop();
+    heard = written.length;
     if (STILL) {
       for (let n = 0; n < LEAP; n++) step();
       return;
@@ -95,6 +102,7 @@ Unrolled.writes = async (place, networks, data = {}) => {
   });
   const undo = button("Undo", () => {
     written.pop();
+    heard = written.length;
     stop();
   });
   const other = button("Another text", () => {
@@ -120,7 +128,7 @@ Unrolled.writes = async (place, networks, data = {}) => {
       ),
       slider("nucleus", { min: 0.1, max: 1, step: 0.05, value: 1, say: (p) => p.toFixed(2) }, set("topP")),
     ),
-    element("div", { className: "pg-controls" }, button("Step", step), run, undo, other),
+    element("div", { className: "pg-controls" }, button("Step", one), run, undo, other),
     text,
     bars,
     ahead,
