@@ -16,7 +16,7 @@ SPREAD := --numprocesses logical --maxprocesses 4 --dist worksteal
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
 FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib tests tools benchmarks chapters solutions noxfile.py
 LINT_JS := $(RUN) tools/lint_scripts.py
-.PHONY: help environment book html chapters exercises records playground check test bench compat claims gpu address clean
+.PHONY: help environment book html pdf chapters exercises records playground check test bench compat claims gpu address clean
 
 # $(call stage,NAME,COMMAND) runs a stage of `make test`, which must succeed and change no file of the project.
 state = { git status --porcelain; git diff HEAD; } 2>/dev/null | cksum
@@ -34,6 +34,9 @@ book: environment  ## install what is missing, execute the chapters that changed
 
 html: environment  ## the pages from the stored outputs, nothing executed: a quick look
 	@$(RUN) tools/book.py --stored $(if $(STUDENT),--student)
+
+pdf: book  ## print the built pages as one file with Chromium, _build/unrolled.pdf: some minutes
+	@$(RUN) tools/pdf.py
 
 chapters: environment  ## re-run the chapters in place, store their outputs, refresh figures/ (CHAPTER=02: one)
 	@$(RUN) tools/chapters.py $(CHAPTER)
