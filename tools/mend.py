@@ -39,11 +39,12 @@ FONT = re.compile(
 )
 
 
-def mended(page: str) -> str:
-    """Return a page's HTML, mended."""
+def mended(path: Path) -> str:
+    """Return the HTML of a page that was built, mended."""
+    page = path.read_text(encoding="utf8")
     for pattern, instead in MENDS:
         page = re.sub(pattern, instead, page)
-    return page
+    return page if path.name == SEARCHES else INDEX.sub("", page)
 
 
 def icons(site: Path) -> set[int]:
@@ -74,15 +75,21 @@ def cut(font: Path, characters: set[int]) -> bytes:
 
 
 def cut_fonts(site: Path) -> None:
-    """Put in the place of Font Awesome, in a site's folder, the icons that the site uses."""
-    used = icons(site)
-    for font in sorted(site.glob("_static/vendor/fontawesome/webfonts/*.ttf")):
+    """Put in the place of Font Awesome, in a site's folder, the icons that the site uses.
+
+    Raises:
+        ValueError: the theme's stylesheet names the fonts in another way than this expects.
+    """
+    used, sheet = icons(site), site / "_static" / "styles" / "pydata-sphinx-theme.css"
+    text, named = FONT.subn(r'url(\1.woff) format("woff")', sheet.read_text(encoding="utf8"))
+    fonts = sorted(site.glob("_static/vendor/fontawesome/webfonts/*.ttf"))
+    if not 0 < named == len(fonts):
+        raise ValueError(f"{sheet.name} names {named} fonts of icons, and there are {len(fonts)}: see FONT in mend.py")
+    sheet.write_text(text, encoding="utf8")
+    for font in fonts:
         font.with_suffix(".woff").write_bytes(cut(font, used))
         font.with_suffix(".woff2").unlink()
         font.unlink()
-    for sheet in site.glob("_static/styles/*.css"):
-        text = sheet.read_text(encoding="utf8")
-        sheet.write_text(FONT.sub(r'url(\1.woff) format("woff")', text), encoding="utf8")
     for script in site.glob("_static/scripts/fontawesome.js*"):
         script.unlink()
 
@@ -90,6 +97,5 @@ def cut_fonts(site: Path) -> None:
 def mend(site: Path) -> None:
     """Mend the built pages in a folder, once."""
     for path in site.rglob("*.html"):
-        page = mended(path.read_text(encoding="utf8"))
-        path.write_text(page if path.name == SEARCHES else INDEX.sub("", page), encoding="utf8")
+        path.write_text(mended(path), encoding="utf8")
     cut_fonts(site)
