@@ -39,15 +39,12 @@ def test_every_solution_leaves_a_trace_in_the_full_edition(source):
 
 @pytest.mark.parametrize("place", ["page.html", "_sources/exercises/05.ipynb", "teaching.md"])
 def test_a_line_of_a_solution_is_found_wherever_it_stands(tmp_path, place):
-    cells = [cell for cell in student.sources(ANY) if student.SOLUTION.search(cell)]
-    lines = [
-        line for line in student.SOLUTION.search(cells[0])[1].splitlines() if student.bare(line) in student.secrets()
-    ]
+    solved = next(found for cell in student.sources(ANY) if (found := student.SOLUTION.search(cell)))
+    line = next(line for line in solved[1].splitlines() if student.bare(line) in student.secrets())
     (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
     if place.endswith(".ipynb"):
-        nbformat.write(
-            nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(f"if True:\n{line}")]), tmp_path / place
-        )
+        cells = [nbformat.v4.new_code_cell(f"if True:\n{line}")]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / place)
     else:
         words = "</span> <span>".join(line.replace("&", "&amp;").replace("<", "&lt;").split(" "))
         (tmp_path / place).write_text(f"<pre><span>{words}</span>\n</pre>" if ".html" in place else line, "utf8")
