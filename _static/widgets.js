@@ -1,14 +1,16 @@
-// The explorers' scripts, a megabyte and more, are loaded when the first explorer comes near the screen. Where the pages
-// were built without npm, they name those of a public network themselves, and nothing is done here.
+// The explorers' pictures and scripts, a megabyte and more, are loaded when the first explorer comes near the screen.
+// Where the pages were built without npm, they name scripts of a public network themselves, and nothing is done here.
 document.addEventListener("DOMContentLoaded", () => {
   const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]');
   // The scripts call the queue of MathJax 2 when they write a label; these pages have MathJax 3, without one.
   if (window.MathJax) window.MathJax.Hub ??= { Queue() {} };
-  if (!views.length || window.requirejs) return;
-  const script = (name) =>
+  const pictures = document.querySelector("script[data-explorers]");
+  if (!views.length || !pictures) return;
+  const root = document.documentElement.dataset.content_root;
+  const script = (address) =>
     new Promise((loaded) => {
       const made = document.createElement("script");
-      made.src = document.documentElement.dataset.content_root + name;
+      made.src = address;
       made.dataset.jupyterWidgetsCdn = "./";
       made.addEventListener("load", loaded);
       document.head.append(made);
@@ -17,7 +19,8 @@ document.addEventListener("DOMContentLoaded", () => {
     (entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       observer.disconnect();
-      script("require.min.js").then(() => script("embed-amd.js"));
+      const ready = [script(pictures.dataset.explorers), script(`${root}require.min.js`)];
+      Promise.all(ready).then(() => script(`${root}embed-amd.js`));
     },
     { rootMargin: "800px" },
   );

@@ -20,7 +20,7 @@ KINDS = ("chapters", "exercises", "solutions", "api")  # the folders of pages; t
 AT_MOST = {"chapters": 1_200_000}  # bytes
 ANY_OTHER = 600_000
 # What an explorer or a playground loads when it comes into sight is counted apart.
-IN_SIGHT = re.compile(r"embed-amd\.js|require\.min\.js|@jupyter-widgets/|playground/.*\.js$")
+IN_SIGHT = re.compile(r"embed-amd\.js|require\.min\.js|@jupyter-widgets/|playground/.*\.js$|\.explorers\.js$")
 WIDTH = 44
 # Scripts, stylesheets, fonts and pictures; MathJax asks for its fonts while it sets formulas.
 LOADED = """async () => {

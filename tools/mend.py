@@ -27,9 +27,19 @@ MENDS = (
     (r'(<div id="jb-print-docs-body" class="onlyprint">\s*)<h1></h1>', r"\1"),
     # A list may have no other children than items, and the role of an entry is deprecated.
     (r'role="doc-biblioentry"', 'role="listitem"'),
+    # The gallery has a hundred pictures; a browser loads those that are near.
+    (r'<img (?=[^>]*class="[^"]*sd-card-img-top)', '<img loading="lazy" '),
     # A table's corner heads nothing.
     (r'<th class="head">(?:<p></p>)?</th>', "<td></td>"),
 )
+EXPLORERS = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.DOTALL)
+ASIDE = """(() => {{
+  const state = document.createElement("script");
+  state.type = "application/vnd.jupyter.widget-state+json";
+  state.textContent = JSON.stringify({});
+  document.head.append(state);
+}})();
+"""
 SEARCHES = "search.html"  # the one page that uses the search's index
 INDEX = re.compile(r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js"></script>')
 CHARACTER = re.compile(r'content:\s*"\\(f[0-9a-f]{3})"')  # an icon's, in Font Awesome's range
@@ -45,6 +55,19 @@ def mended(path: Path) -> str:
     for pattern, instead in MENDS:
         page = re.sub(pattern, instead, page)
     return page if path.name == SEARCHES else INDEX.sub("", page)
+
+
+def explorers_aside(path: Path, page: str) -> str:
+    """Return a page's HTML without its explorers' pictures, which are put into a script beside the page.
+
+    `_static/widgets.js` loads it when an explorer comes into sight. A page that names the explorers' scripts itself, as
+    it does where the site does not serve them, is left as it is: they look for the pictures at once.
+    """
+    if "embed-amd" in page or not (found := EXPLORERS.search(page)):
+        return page
+    aside = path.with_suffix(".explorers.js")
+    aside.write_text(ASIDE.format(found[1]), encoding="utf8")
+    return page.replace(found[0], f'<script type="text/plain" data-explorers="{aside.name}"></script>')
 
 
 def icons(site: Path) -> set[int]:
@@ -97,5 +120,5 @@ def cut_fonts(site: Path) -> None:
 def mend(site: Path) -> None:
     """Mend the built pages in a folder, once."""
     for path in site.rglob("*.html"):
-        path.write_text(mended(path), encoding="utf8")
+        path.write_text(explorers_aside(path, mended(path)), encoding="utf8")
     cut_fonts(site)

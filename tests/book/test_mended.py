@@ -1,5 +1,6 @@
 """What is mended in the built pages: names for those who listen, and weight for those who wait."""
 
+import json
 import os
 import re
 import shutil
@@ -82,7 +83,7 @@ def test_of_the_icons_those_that_are_used_are_kept(theme):
     everything = sum(font.stat().st_size for font in theme.rglob("*.woff2"))
     mend.cut_fonts(theme)
     fonts = {font.stem: font for font in theme.rglob("webfonts/*")}
-    drawn = {stem: {code for code in TTFont(font).getBestCmap() if code > 0xF000} for stem, font in fonts.items()}
+    drawn = {stem: {code for code in TTFont(font).getBestCmap() or () if code > 0xF000} for stem, font in fonts.items()}
     bars, github, close = 0xF0C9, 0xF09B, 0xF00D  # the last is named by the theme's script
     assert drawn["fa-brands-400"] == {github} and {bars, close} <= drawn["fa-solid-900"]
     assert sum(font.stat().st_size for font in fonts.values()) < 0.03 * everything
@@ -118,6 +119,21 @@ def test_only_the_page_of_the_search_loads_its_index(tmp_path):
     for page in tmp_path.rglob("*.html"):
         text = mend.mended(page)
         assert ("searchindex.js" in text and "searchtools.js" in text) == (page.stem == "search")
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_explorers_pictures_wait_in_a_script_unless_the_page_loads_its_explorers_at_once(tmp_path, served):
+    kind, state = "application/vnd.jupyter.widget-state+json", r'{"state": {"a": {"html": "<b>\u00e9<\\/script>"}}}'
+    page = f'<script type="{kind}">{state}</script><p>{{}}</p>' + (
+        "" if served else '<script src="/embed-amd.js"></script>'
+    )
+    kept = mend.explorers_aside(tmp_path / "05-lstm.html", page)
+    assert (kept == page) != served and (kind in kept) != served
+    script = tmp_path / "05-lstm.explorers.js"
+    assert script.is_file() == served and ('data-explorers="05-lstm.explorers.js"' in kept) == served
+    if served:
+        (literal,) = re.findall(r"JSON\.stringify\((.*)\);", script.read_text(encoding="utf8"))
+        assert json.loads(literal) == json.loads(state) and kind in script.read_text(encoding="utf8")
 
 
 # What a visit weighs

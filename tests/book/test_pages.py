@@ -192,6 +192,10 @@ def test_pictures_are_visible_in_proportion_and_say_what_they_show(visit, name, 
     page = visit(name, screen)
     if name in CHAPTERS and holds_widget(name):
         draw_explorers(page)
+    page.evaluate("""() => Promise.all([...document.querySelectorAll("article img[loading=lazy]")].map(picture => {
+        picture.loading = "eager";
+        return picture.decode();
+    }))""")
     script = """() => [...document.querySelectorAll('article img:not([hidden], .pg-lives *)')].map(e => ({
         source: e.src.slice(-60), width: e.naturalWidth, shown: e.getBoundingClientRect().width, alt: e.alt,
         framed: getComputedStyle(e).objectFit === "contain",
