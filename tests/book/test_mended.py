@@ -26,6 +26,7 @@ LOOKED_AT = {  # page: whether it has explorers
     "audit": False,
     "playground": False,
     "bibliography": False,
+    "figures/index": False,
 }
 DEEP = "chapters/01-language-models"  # its first explorer stands several screens down
 
