@@ -17,6 +17,7 @@ import cells
 import counting
 import scans
 import training
+import weights
 from pairs import WIDTH, Pair, heading, measure
 from unrolled import settings
 
@@ -96,6 +97,15 @@ def time_browser(pairs: int, seconds: float, quick: bool) -> None:
     torch.set_num_threads(threads)
 
 
+def weigh_pages(pairs: int, seconds: float, quick: bool) -> None:
+    """Print what a first visit to the built pages loads."""
+    print("\nFirst visits, kilobytes, gzipped")
+    if (weights.SITE / "index.html").is_file():
+        print(*weights.table(weights.visits(weights.SITE, quick)), sep="\n", flush=True)
+    else:
+        print("the pages are left out: they are not built; make book")
+
+
 SUBJECTS = {
     "cells": time_cells,
     "attention": time_attention,
@@ -103,6 +113,7 @@ SUBJECTS = {
     "ngrams": time_ngrams,
     "training": time_training,
     "browser": time_browser,
+    "pages": weigh_pages,
 }
 
 

@@ -13,8 +13,11 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
+import citation
 import unrolled
 from execute import ROOT, WIDGET, ChapterError, chapters, executed, figures_of
+from mend import mend
+from student import traces
 from unrolled.figures import live
 from vendor import VendorError, fetch
 
@@ -22,6 +25,7 @@ BUILD = ROOT / "_build"
 SOURCE = BUILD / "source"
 PLAYGROUND = Path(unrolled.__file__).parent / "figures" / "playground"
 NOBODY = "OWNER."  # before the book has an address; `make address` puts a name there
+NO_COLAB = "The pages have no button for Colab yet: it opens notebooks at the book's address, and none is set."
 NEED_ADDRESS = ("sphinxext.opengraph", "sphinx_sitemap")  # extensions that write it into pages
 EXTRA = "extra"  # in the source, what the site serves beside its pages
 INCLUDED = re.compile(r"^`*\{(?:literal)?include\} (\S+)$", re.MULTILINE)
@@ -104,6 +108,9 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
     shutil.copytree(ROOT / "_static", SOURCE / "_static")
     shutil.copytree(ROOT / "figures", SOURCE / "figures")
     (SOURCE / "exercises").mkdir()
+    (SOURCE / "citation").mkdir()
+    for name, text in citation.formats(citation.SOURCE.read_text(encoding="utf8")).items():
+        (SOURCE / "citation" / name).write_text(text, encoding="utf8")
     for listed in ROOT.glob("exercises/*.md"):  # the tables, which the chapters include
         shutil.copy2(listed, SOURCE / "exercises")
     for name in pages(toc):
@@ -119,6 +126,8 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
         elif (ROOT / f"{name}.md").is_file():
             shutil.copy2(ROOT / f"{name}.md", SOURCE / f"{name}.md")
             for code in INCLUDED.findall((ROOT / f"{name}.md").read_text(encoding="utf8")):
+                if (SOURCE / code).is_file():
+                    continue
                 (SOURCE / code).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / code, SOURCE / code)
         else:
@@ -146,6 +155,8 @@ def settled(config: dict, serves_scripts: bool) -> dict:
     left_out = set() if serves_scripts else {"nb_ipywidgets_js", "mathjax_path"}
     if urlsplit(site).netloc.startswith(NOBODY):
         del html["baseurl"]
+        config = {name: value for name, value in config.items() if name != "launch_buttons"}
+        options["myst_substitutions"] = {"colab": NO_COLAB}
         left_out |= {name for name in options if name.startswith(("ogp_", "sitemap_"))}
         options["extensions"] = [name for name in options["extensions"] if name not in NEED_ADDRESS]
     else:
@@ -190,6 +201,7 @@ def sphinx() -> None:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     if done.returncode:
         raise SystemExit(f"{done.stdout}\nThe pages have the faults above: none counts as built.")
+    mend(BUILD / "html")
     stamp.write_text(current)
 
 
@@ -213,6 +225,8 @@ def main() -> None:
         vendor = None
     assemble(notebooks, vendor, arguments.student)
     sphinx()
+    if arguments.student and (found := traces(BUILD / "html")):
+        raise SystemExit("The pages are not for students:\n" + "\n".join(found))
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 
 

@@ -54,20 +54,24 @@ def unpack(archive: Path, sha256: str, files: dict[str, str], into: Path) -> Non
         shutil.move(archive.parent / "package" / source, into / target)
 
 
-def fetch(folder: Path) -> Path:
+def fetch(folder: Path, packages: dict[str, tuple[str, dict[str, str]]] = PACKAGES) -> Path:
     """Return `folder` with the scripts in it, fetching them where they are not there yet.
+
+    Args:
+        folder: where they stay; beside it a file of its name notes which they are.
+        packages: as `PACKAGES`.
 
     Raises:
         VendorError: npm is missing or offline, or an archive is not the pinned one.
     """
-    pins = repr(PACKAGES)
-    stamp = folder.parent / "vendor.pins"
+    pins = repr(packages)
+    stamp = folder.with_suffix(".pins")
     if folder.is_dir() and stamp.is_file() and stamp.read_text() == pins:
         return folder
     if not (npm := shutil.which("npm")):
         raise VendorError("npm is not installed")
     shutil.rmtree(folder, ignore_errors=True)
-    for package, (sha256, files) in PACKAGES.items():
+    for package, (sha256, files) in packages.items():
         with tempfile.TemporaryDirectory() as place:
             pack = subprocess.run([npm, "pack", "--silent", package], cwd=place, capture_output=True, text=True)
             if pack.returncode:

@@ -20,6 +20,7 @@ import address
 import book
 import bootstrap_cell
 import chapters
+import citation
 import compat
 import environment
 import execute
@@ -404,6 +405,7 @@ def test_without_an_address_nothing_is_written_that_needs_one():
     assert "baseurl" not in made["html"] and not set(book.NEED_ADDRESS) & set(options["extensions"])
     assert not [name for name in options if name.startswith(("ogp_", "sitemap_"))]
     assert options["notfound_urls_prefix"] == "/unrolled/" and "mathjax_path" in options
+    assert "launch_buttons" not in made and options["myst_substitutions"] == {"colab": book.NO_COLAB}
 
 
 def test_with_an_address_pages_say_theirs():
@@ -413,6 +415,7 @@ def test_with_an_address_pages_say_theirs():
     assert made["html"]["baseurl"] == options["ogp_site_url"] == "https://ada.github.io/rnn-book/"
     assert options["notfound_urls_prefix"] == "/rnn-book/" and set(book.NEED_ADDRESS) <= set(options["extensions"])
     assert not {"mathjax_path", "nb_ipywidgets_js"} & set(options)
+    assert made["launch_buttons"] == CONFIG["launch_buttons"] and "rocket" in options["myst_substitutions"]["colab"]
 
 
 @pytest.mark.parametrize("address", ["https://OWNER.github.io/unrolled/", "https://ada.github.io/rnn-book/"])
@@ -422,6 +425,10 @@ def test_addresses_are_on_the_pages_where_there_is_one(tmp_path, monkeypatch, ad
     config = (ROOT / "_config.yml").read_text(encoding="utf8")
     assert (now := CONFIG["html"]["baseurl"]) in config
     (tmp_path / "_config.yml").write_text(config.replace(now, address), encoding="utf8")
+    cited = citation.SOURCE.read_text(encoding="utf8")
+    assert now.rstrip("/") in cited
+    (tmp_path / "CITATION.cff").write_text(cited.replace(now.rstrip("/"), address.rstrip("/")), encoding="utf8")
+    monkeypatch.setattr(citation, "SOURCE", tmp_path / "CITATION.cff")
     shutil.copytree(ROOT / "_static", tmp_path / "_static")
     (tmp_path / "figures").mkdir()
     (tmp_path / "_toc.yml").write_text("{format: jb-book, root: intro, parts: [{chapters: [{file: bibliography}]}]}")
@@ -435,6 +442,8 @@ def test_addresses_are_on_the_pages_where_there_is_one(tmp_path, monkeypatch, ad
     has = "OWNER" not in address
     assert (f'<link rel="canonical" href="{address}bibliography.html"' in page) == has
     assert (f'<meta property="og:url" content="{address}bibliography.html"' in page) == has
+    text = re.sub("<[^>]*>", "", page)
+    assert "@software{unrolled" in text and (f"[Computer software]. {address.rstrip('/')}" in text) == has
     assert (html / "sitemap.xml").is_file() == has
     if has:
         assert f"<loc>{address}bibliography.html</loc>" in (html / "sitemap.xml").read_text(encoding="utf8")

@@ -97,7 +97,8 @@ def test_citation_package_and_changelog_agree():
     assert citation["license"] == [project["license"], "CC-BY-4.0"]
     assert citation["repository-code"] == project["urls"]["Repository"]
     assert citation["url"] == project["urls"]["Documentation"]
-    assert f"## [{__version__}]" in read("CHANGELOG.md")
+    dated = re.search(rf"^## \[{re.escape(__version__)}\] - (.+)$", read("CHANGELOG.md"), re.MULTILINE)[1]
+    assert str(citation.get("date-released", "unreleased")) == dated
 
 
 def test_licences_are_the_ones_named():

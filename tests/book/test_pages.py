@@ -3,8 +3,8 @@
 The network is cut: whatever a page asks another host for is refused and fails its test.
 """
 
-import functools
 import http.server
+import re
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,6 +16,7 @@ import yaml
 
 import book
 from places import ROOT
+from screens import SCREENS, draw_explorers
 from unrolled import __version__
 
 pytestmark = pytest.mark.book
@@ -26,8 +27,6 @@ CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
 FOLDER = urlsplit(CONFIG["html"]["baseurl"]).path  # where a site has the pages, "/unrolled/"
 NOTEBOOKS = [name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()]
 CHAPTERS = [name for name in NOTEBOOKS if name.startswith("chapters/")]
-SCREENS = {"desktop": (1280, 900), "phone": (360, 780)}
-WIDGETS_READY = 20_000  # milliseconds
 CUT = """[...document.querySelectorAll("article pre")]
     .filter(block => block.scrollWidth > block.clientWidth).map(block => block.innerText)"""
 
@@ -77,59 +76,6 @@ FAINT = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def own(html):
-    """The built pages, where they bring their own scripts: without npm they load them from public networks."""
-    if not (html / "mathjax").is_dir():
-        pytest.skip("npm was missing when the pages were built, so with the network cut they cannot be tried")
-    return html
-
-
-@pytest.fixture(scope="module")
-def site(own):
-    """The address of the built pages, served from this machine."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=own))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-
-
-@pytest.fixture
-def visit(browser, site):
-    """A function that opens a page; after the test, what the pages complained of or asked strangers for fails it."""
-    contexts, faults = [], []
-
-    def opened(name, screen="desktop", theme="light"):
-        width, height = SCREENS[screen]
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda said: faults.append(f"console: {said.text}") if said.type == "error" else None)
-        page.on("pageerror", lambda error: faults.append(f"script: {error}"))
-        page.on("response", lambda got: faults.append(f"{got.status}: {got.url}") if got.status >= 400 else None)
-
-        def gate(route):
-            if route.request.url.startswith((site, "data:", "blob:")):
-                return route.continue_()
-            faults.append(f"asked another host: {route.request.url}")
-            return route.abort()
-
-        page.route("**/*", gate)
-        page.goto(f"{site}/{name}.html", wait_until="load")
-        page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise.then(() => true)")
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert faults == []
-
-
 def holds_widget(name: str) -> bool:
     """Say whether a chapter shows an explorer."""
     cells = nbformat.read(ROOT / f"{name}.ipynb", as_version=4).cells
@@ -152,7 +98,7 @@ def test_a_page_loads_fits_and_is_photographed(visit, name, screen, theme):
         cut = page.evaluate(CUT)
         assert not cut, f"code or output that must be scrolled: {cut}"
     if name in CHAPTERS and holds_widget(name):
-        page.wait_for_selector(".unrolled-explorer img.widget-image", timeout=WIDGETS_READY)
+        draw_explorers(page)
     shots = ROOT / "_build" / "screenshots"
     shots.mkdir(exist_ok=True)
     page.screenshot(path=shots / f"{name.replace('/', '-')}-{screen}-{theme}.png", full_page=screen == "desktop")
@@ -245,7 +191,11 @@ def test_what_does_not_fit_is_found(visit, over, width, fate):
 def test_pictures_are_visible_in_proportion_and_say_what_they_show(visit, name, screen):
     page = visit(name, screen)
     if name in CHAPTERS and holds_widget(name):
-        page.wait_for_selector(".unrolled-explorer img.widget-image", timeout=WIDGETS_READY)
+        draw_explorers(page)
+    page.evaluate("""() => Promise.all([...document.querySelectorAll("article img[loading=lazy]")].map(picture => {
+        picture.loading = "eager";
+        return picture.decode();
+    }))""")
     script = """() => [...document.querySelectorAll('article img:not([hidden], .pg-lives *)')].map(e => ({
         source: e.src.slice(-60), width: e.naturalWidth, shown: e.getBoundingClientRect().width, alt: e.alt,
         framed: getComputedStyle(e).objectFit === "contain",
@@ -266,15 +216,23 @@ def test_the_gallery_has_three_cards_across_on_a_desk_and_one_on_a_phone(visit, 
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_opens_in_colab(visit, name):
-    button = visit(name).locator("a[href*='colab.research.google.com/github/']").first
-    assert button.get_attribute("href").endswith(f"/blob/v{__version__}/{name}.ipynb")
+def test_a_notebook_opens_in_colab_once_the_book_has_an_address(html, name):
+    buttons = re.findall(
+        r'href="(https://colab\.research\.google\.com/[^"]+)"', (html / f"{name}.html").read_text("utf8")
+    )
+    said = book.NO_COLAB.split(":")[0] in (html / "running.html").read_text(encoding="utf8")
+    if urlsplit(CONFIG["html"]["baseurl"]).netloc.startswith(book.NOBODY):
+        assert said and buttons == []
+    else:
+        assert not said and {urlsplit(button).path for button in buttons} == {
+            f"/github/{urlsplit(CONFIG['repository']['url']).path[1:]}/blob/v{__version__}/{name}.ipynb"
+        }
 
 
 @pytest.mark.parametrize("name", [name for name in CHAPTERS if holds_widget(name)])
 def test_every_explorer_moves_by_keyboard_and_has_a_name(visit, name):
     page = visit(name)
-    page.wait_for_selector(".unrolled-explorer [role=slider][aria-label]", timeout=WIDGETS_READY)
+    draw_explorers(page)
     explorers = page.locator(".unrolled-explorer").all()
     for explorer in explorers:
         handle, picture = explorer.get_by_role("slider"), explorer.locator("img.widget-image").first

@@ -1,0 +1,13 @@
+"""The screens that pages are looked at on, and what a reader does to see an explorer."""
+
+SCREENS = {"desktop": (1280, 900), "phone": (360, 780)}
+WIDGETS_READY = 20_000  # milliseconds
+VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
+
+
+def draw_explorers(page) -> None:
+    """Bring a page's first explorer into sight, wait until all are drawn, and go back to the top."""
+    page.evaluate(f"document.querySelector('{VIEW}').closest('.cell_output').scrollIntoView()")
+    page.wait_for_selector(".unrolled-explorer [role=slider][aria-label]", timeout=WIDGETS_READY)
+    page.wait_for_selector(".unrolled-explorer img.widget-image", timeout=WIDGETS_READY)
+    page.evaluate("scrollTo(0, 0)")
