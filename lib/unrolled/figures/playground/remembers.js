@@ -23,12 +23,13 @@ Unrolled.remembers = async (place, networks, data) => {
   const models = await Promise.all(networks.map(({ load }) => load()));
   const text = element("p", { className: "pg-text" });
   const body = element("tbody");
-  const headings = ["", ...models.map(({ head }) => head.core.toUpperCase())];
+  const kinds = models.map(({ head }) => head.core.toUpperCase());
+  const headings = kinds.map((name) => element("th", { scope: "col" }, name));
   const table = element(
     "table",
     { className: "pg-mentions" },
     element("caption", {}, "How probable was the hero’s name, each time it returned?"),
-    element("thead", {}, element("tr", {}, ...headings.map((name) => element("th", { scope: "col" }, name)))),
+    element("thead", {}, element("tr", {}, element("td"), ...headings)),
     body,
   );
   const { region, tell } = announcer();
@@ -69,7 +70,7 @@ Unrolled.remembers = async (place, networks, data) => {
     });
     body.replaceChildren(...rows);
     const tested = mentions[told];
-    const shares = models.map((model, m) => `${headings[m + 1]} ${percent(asked(model, steps[m][tested]).share)}`);
+    const shares = models.map((model, m) => `${kinds[m]} ${percent(asked(model, steps[m][tested]).share)}`);
     tell(`${hero}, after ${tested - mentions[told - 1]} words: ${shares.join(", ")}`);
   }
 
