@@ -401,7 +401,7 @@ def test_weights_come_when_a_playground_comes_into_sight_and_only_those(site):
 def test_the_name_that_is_asked_for_is_the_one_that_was_chosen(site):
     page = site(("remembers", "rnn-words gru-words"))
     remembers = figure(page, "remembers")
-    assert remembers.locator("thead th").all_inner_texts() == ["", "RNN", "GRU"]
+    assert remembers.locator("thead th").all_inner_texts() == ["RNN", "GRU"]
     assert remembers.locator("tbody th").all_inner_texts() == ["after 17 words", "after 2 words"]
     remembers.get_by_label("hero").select_option("Ben")
     text = remembers.locator(".pg-text")
