@@ -26,7 +26,16 @@ from unrolled.experiments.base import (
 )
 from unrolled.experiments.reading import text, unseen_stories
 from unrolled.experiments.scoring import BY_STORY, by_story
-from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, check_chosen, tune
+from unrolled.experiments.tuning import (
+    SEARCH,
+    Comparison,
+    Setting,
+    Tuned,
+    check_chosen,
+    tune,
+    waiting,
+    with_setting,
+)
 from unrolled.measure import evaluate, recall_by_lag
 
 EDGES = [1, 10, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters
@@ -136,6 +145,15 @@ def contenders(profile: str) -> dict[str, Configuration]:
         label: config | ({"by_story": True} if label.endswith(f" {BUDGETS[profile][-1]}") else {})
         for label, config in made.items()
     }
+
+
+def begun_as_chosen(config: Configuration, name: str, profile: str) -> Configuration:
+    """Return another network of a cell with the initialisation and the knob that were chosen for the longest budget."""
+    longest = BUDGETS[profile][-1]
+    chosen = COMPARISON.chosen(name, longest, profile)
+    if chosen is None:
+        return waiting(COMPARISON.search, f"{name} {longest}")
+    return with_setting(config, {key: value for key, value in chosen.items() if key != "learning_rate"})
 
 
 def _by_size(profile: str) -> dict[str, Configuration]:
