@@ -5,6 +5,7 @@ checks them against the rules of WCAG, and at what they load.
 """
 
 import re
+import shutil
 from io import BytesIO
 from pathlib import Path
 
@@ -122,3 +123,6 @@ def mend(site: Path) -> None:
     for path in site.rglob("*.html"):
         path.write_text(explorers_aside(path, mended(path)), encoding="utf8")
     cut_fonts(site)
+    widgets = site / "chapters" / "@jupyter-widgets"
+    for font in widgets.glob("html-manager/dist/*.woff2"):  # two of the explorers' scripts ask for it, in two places
+        shutil.copy(font, widgets)
