@@ -35,9 +35,9 @@ DEEP = "chapters/01-language-models"  # its first explorer stands several screen
 
 def test_the_explorers_scripts_are_loaded_when_one_comes_into_sight(visit):
     page = visit(DEEP)
-    assert not page.evaluate("window.requirejs") and not page.evaluate("scrollY")
+    assert page.evaluate("typeof requirejs") == "undefined" and not page.evaluate("scrollY")
     draw_explorers(page)
-    assert page.evaluate("window.requirejs")
+    assert page.evaluate("typeof requirejs") == "function"
 
 
 @pytest.mark.parametrize("name", LOOKED_AT)

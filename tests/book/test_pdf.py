@@ -9,7 +9,7 @@ import pdf
 
 pytestmark = pytest.mark.book
 PAGES = ["intro", "chapters/01-one", "chapters/02-two", "exercises/02-two"]
-NOWHERE, SOMEWHERE = "https://OWNER.github.io/book/", "https://somebody.github.io/book/"
+NOWHERE, SOMEWHERE = f"https://{book.NOBODY}github.io/book/", "https://somebody.github.io/book/"
 PAGE = """<html><body><nav id="two"></nav><article class="bd-article"><section id="two">
 <h1>2. Two<a class="headerlink" href="#two">#</a></h1>
 <p>See <a href="#more">below</a>, <a href="01-one.html#start">before</a>, <a href="../api/cells.html#x">a cell</a>.</p>
