@@ -6,12 +6,9 @@ looking things up or for teachers, folded code, the code of exercises, and what 
 """
 
 import argparse
-import functools
-import http.server
 import posixpath
 import re
 import shutil
-import threading
 from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -179,13 +176,6 @@ def print_pages(address: str, pdf: Path) -> None:
         browser.close()
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serve files without a line for each."""
-
-    def log_message(self, *_):
-        pass
-
-
 def main() -> None:
     """Print the book."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -195,15 +185,13 @@ def main() -> None:
     arguments = parser.parse_args()
     pages = arguments.pages or printed(book.contents(student=True))
     site = yaml.safe_load((book.ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"]
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=arguments.html))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     texts = {page: (arguments.html / f"{page}.html").read_text(encoding="utf8") for page in pages}
     sections = {page: article(html, page, pages, site) for page, html in texts.items()}
     styles = "\n".join(re.findall(r'<link[^>]*rel="stylesheet"[^>]*>', texts[pages[0]]))
-    (arguments.html / DOCUMENT).write_text(document(sections, styles), encoding="utf8")
-    print_pages(f"http://127.0.0.1:{server.server_port}/{DOCUMENT}", arguments.into)
-    (arguments.html / DOCUMENT).unlink()
-    server.shutdown()
+    printable = arguments.html.resolve() / DOCUMENT
+    printable.write_text(document(sections, styles), encoding="utf8")
+    print_pages(printable.as_uri(), arguments.into)
+    printable.unlink()
     bookmark(arguments.into, entries(sections))
     print(f"The printed book: {arguments.into}", flush=True)
 
