@@ -129,8 +129,8 @@ def formulas_are_rendered_and_fit_or_on_a_phone_scroll_inside_themselves(page, n
     written = page.locator("article .math").count()
     if page.locator("article mjx-container").count() < written or (name in CHAPTERS and not written):
         yield "formulas are missing"
-    if page.locator("mjx-merror, .MathJax_Error").count():
-        yield "a formula is wrong"
+    if page.locator("mjx-merror, .MathJax_Error, mjx-mtext[style*=red]").count():
+        yield "a formula is wrong, or a command of it unknown"
     allowed = {"fits"} if screen == "desktop" else {"fits", "scrolls"}
     for fate, what in page.evaluate(FITTING):
         if fate not in allowed:
