@@ -4,6 +4,7 @@ Their templates have no setting for any of it. `tests/book/test_mended.py` looks
 checks them against the rules of WCAG, and at what they load.
 """
 
+import json
 import re
 import shutil
 from io import BytesIO
@@ -69,6 +70,16 @@ def explorers_aside(path: Path, page: str) -> str:
     aside = path.with_suffix(".explorers.js")
     aside.write_text(ASIDE.format(found[1]), encoding="utf8")
     return page.replace(found[0], f'<script type="text/plain" data-explorers="{aside.name}"></script>')
+
+
+def explorers(path: Path) -> dict[str, dict]:
+    """Return the widgets of a page that was built, by their names; none where it has no explorer."""
+    aside = path.with_suffix(".explorers.js")
+    if aside.is_file():
+        found = re.search(r"JSON\.stringify\((.*)\);", aside.read_text(encoding="utf8"))
+    else:
+        found = EXPLORERS.search(path.read_text(encoding="utf8"))
+    return json.loads(found[1])["state"] if found else {}
 
 
 def icons(site: Path) -> set[int]:

@@ -6,6 +6,7 @@ looking things up or for teachers, folded code, the code of exercises, and what 
 """
 
 import argparse
+import json
 import posixpath
 import re
 import shutil
@@ -19,13 +20,15 @@ from playwright.sync_api import sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 import book
+from mend import explorers
 
 LEFT_OUT = ("solutions/", "api/", "figures/index", "playground", "records", "teaching")
 SCREEN_ONLY = "script, a.headerlink, button, form, details.hide, .toctree-wrapper, .reading-controls"
+VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
 NOT_PRINTED = {"exercises": ".cell"}  # of the pages of a folder: stubs and checks are for a notebook
 DOCUMENT, LIMIT = "print.html", 600_000  # milliseconds for a browser to set or to print the whole book
 NOTE = """Printed from the pages of the book. There all code can be unfolded and run, explorers move, networks answer;
-here a figure stands in their place. The exercises are notebooks, with checks; here are their questions and hints."""
+here pictures stand in their place. The exercises are notebooks, with checks; here are their questions and hints."""
 SETTLED = """async () => {
     await MathJax.startup.promise;
     await document.fonts.ready;
@@ -69,10 +72,26 @@ def target(page: str, address: str, pages: list[str], site: str) -> str | None:
     return None if without_address else site + path + (there.fragment and f"#{there.fragment}")
 
 
-def article(html: str, page: str, pages: list[str], site: str) -> Tag:
+def explorer(name: str, widgets: dict[str, dict]) -> Tag:
+    """Return what stands for an explorer: its pictures for the first and the last value of its slider."""
+    slider, shown = (
+        widgets[child.removeprefix("IPY_MODEL_")]["state"] for child in widgets[name]["state"]["children"][:2]
+    )
+    figures = ""
+    for at in (0, -1):
+        (picture,) = widgets[shown["children"][at].removeprefix("IPY_MODEL_")]["buffers"]
+        value = escape(f"{slider['description']}: {slider['_options_labels'][at]}")
+        source = f"data:image/png;base64,{picture['data']}"
+        figures += f'<figure><img src="{source}" alt="{value}"><figcaption>{value}</figcaption></figure>'
+    return BeautifulSoup(f'<div class="explorer">{figures}</div>', "html.parser").div
+
+
+def article(html: str, page: str, pages: list[str], site: str, widgets: dict[str, dict]) -> Tag:
     """Return a page's text as a section of the printed document: names, links and pictures are seen from there."""
     section = BeautifulSoup(html, "html.parser").select_one("article.bd-article > section")
     folder = page.split("/")[0]
+    for view in section.select(VIEW):
+        view.replace_with(explorer(json.loads(view.string)["model_id"], widgets))
     for left_out in section.select(", ".join([SCREEN_ONLY, *filter(None, [NOT_PRINTED.get(folder)])])):
         left_out.decompose()
     for fold in section.select("details"):
@@ -84,7 +103,7 @@ def article(html: str, page: str, pages: list[str], site: str) -> Tag:
             link["href"] = leads
         else:
             link.unwrap()
-    for picture in section.select("img[src]"):
+    for picture in section.select('img[src]:not([src^="data:"])'):
         picture["src"] = posixpath.normpath(posixpath.join(posixpath.dirname(page), picture["src"]))
     section.name, section["class"] = "div", ["printed"]
     section.insert(0, BeautifulSoup(f'<a id="{label(page)}"></a>', "html.parser"))
@@ -186,7 +205,10 @@ def main() -> None:
     pages = arguments.pages or printed(book.contents(student=True))
     site = yaml.safe_load((book.ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"]
     texts = {page: (arguments.html / f"{page}.html").read_text(encoding="utf8") for page in pages}
-    sections = {page: article(html, page, pages, site) for page, html in texts.items()}
+    sections = {
+        page: article(html, page, pages, site, explorers(arguments.html / f"{page}.html"))
+        for page, html in texts.items()
+    }
     styles = "\n".join(re.findall(r'<link[^>]*rel="stylesheet"[^>]*>', texts[pages[0]]))
     printable = arguments.html.resolve() / DOCUMENT
     printable.write_text(document(sections, styles), encoding="utf8")
