@@ -202,14 +202,16 @@ def main() -> None:
     parser.add_argument("--html", type=Path, default=book.BUILD / "html", help="the folder of the built pages")
     parser.add_argument("--into", type=Path, default=book.BUILD / "unrolled.pdf", help="the file to write")
     arguments = parser.parse_args()
-    pages = arguments.pages or printed(book.contents(student=True))
+    every = printed(book.contents(student=True))
+    pages = arguments.pages or every
     site = yaml.safe_load((book.ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"]
     texts = {page: (arguments.html / f"{page}.html").read_text(encoding="utf8") for page in pages}
     sections = {
         page: article(html, page, pages, site, explorers(arguments.html / f"{page}.html"))
         for page, html in texts.items()
     }
-    styles = "\n".join(re.findall(r'<link[^>]*rel="stylesheet"[^>]*>', texts[pages[0]]))
+    front = (arguments.html / f"{every[0]}.html").read_text(encoding="utf8")  # it stands where the document will
+    styles = "\n".join(re.findall(r'<link[^>]*rel="stylesheet"[^>]*>', front))
     printable = arguments.html.resolve() / DOCUMENT
     printable.write_text(document(sections, styles), encoding="utf8")
     print_pages(printable.as_uri(), arguments.into)
