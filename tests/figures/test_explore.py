@@ -8,7 +8,7 @@ import ipywidgets as widgets
 import matplotlib
 import numpy as np
 import pytest
-from ipywidgets.embed import embed_data
+from ipywidgets.embed import dependency_state
 from matplotlib import pyplot as plt
 from PIL import Image
 
@@ -42,7 +42,7 @@ def test_the_page_links_slider_and_pictures_without_python():
     choice, shown = box.children[:2]
     assert [label for label, _ in choice.options] == ["0.5", "0.9", "1"]
     assert choice.readout and choice.description == "recurrent weight"
-    state = embed_data(views=[box])["manager_state"]["state"]
+    state = dependency_state([box])
     (link,) = (model["state"] for model in state.values() if model["model_name"] == "LinkModel")
     assert link["source"] == [f"IPY_MODEL_{choice.model_id}", "index"]
     assert link["target"] == [f"IPY_MODEL_{shown.model_id}", "selected_index"]
