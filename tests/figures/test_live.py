@@ -273,6 +273,36 @@ def test_gates_stand_under_the_text_and_one_that_is_held_changes_the_writing(sho
     assert gates.locator(".pg-cell").first.get_attribute("title") == "f: 0.00"
 
 
+@pytest.mark.parametrize("name, said", [("expects", ".pg-score"), ("gates", ".pg-legend")])
+def test_a_long_text_is_read_a_moment_at_a_time(shown, name, said):
+    _, frame = shown(lively("gru"), LETTERS)
+    whole = figure(frame, name)
+    text = "the dog saw a cat " * 5
+    whole.get_by_label("your text").fill(text)
+    parts = whole.locator(".pg-text").first, whole.locator(".pg-strips, .pg-bars").first
+    expect(parts[1]).to_be_visible()
+    frame.wait_for_timeout(400)  # it writes on when the reader has paused
+    before = [part.inner_html() for part in parts]
+    frame.evaluate(
+        """said => {  // each symbol takes a second; keep what is said on the way
+        let now = 0;
+        performance.now = () => (now += 1000);
+        window.heard = [];
+        const place = document.querySelector(said);
+        const keep = () => { window.heard.push(place.textContent); };
+        new MutationObserver(keep).observe(place, { childList: true });
+    }""",
+        f"figure[data-show={name}] {said}",
+    )
+    whole.get_by_label("your text").fill("")
+    whole.get_by_label("your text").fill(text)
+    frame.wait_for_function("window.heard.at(-1) && !window.heard.at(-1).startsWith('Reading')")
+    frame.wait_for_timeout(400)
+    heard = frame.evaluate("window.heard")
+    assert f"Reading: 1 of {len(text)}." in heard and f"Reading: {len(text) - 1} of {len(text)}." in heard
+    assert [part.inner_html() for part in parts] == before
+
+
 def test_an_rnn_has_no_gates_to_show(shown):
     _, frame = shown(lively("rnn"), LETTERS)
     assert [each.get_attribute("data-show") for each in frame.locator("figure").all()] == ["expects", "writes"]

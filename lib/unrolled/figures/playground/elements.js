@@ -131,19 +131,25 @@ Unrolled.elements = (() => {
    */
   function network(networks, taken) {
     const fault = element("span", { className: "pg-fault", role: "alert" });
+    let asked = 0; // the latest choice: one that arrives late is not taken any more
     const take = async (number) => {
+      asked = number;
+      fault.textContent = "";
       try {
         const model = await networks[number].load();
-        fault.textContent = "";
-        taken(model);
+        if (asked === number) taken(model);
       } catch (error) {
-        fault.textContent = error.message;
+        if (asked === number) fault.textContent = error.message;
       }
     };
     const names = networks.map(({ name }, number) => [number, Unrolled.title(name)]);
     const field = labelled("network", choice(names, take));
     field.append(fault);
-    return { field, begin: async () => taken(await networks[0].load()) };
+    const begin = async () => {
+      const model = await networks[0].load();
+      if (asked === 0) taken(model);
+    };
+    return { field, begin };
   }
 
   return {

@@ -11,9 +11,16 @@ Unrolled.expects = async (place, networks, data = {}) => {
   let model;
   let read;
 
+  const reading = Unrolled.unhurried((read, all) => {
+    score.textContent = `Reading: ${read} of ${all}.`;
+  });
+
   function show() {
     const symbols = Unrolled.splitTyped(model, field.value);
-    const steps = read(symbols);
+    reading(read, symbols, (steps) => showSteps(symbols, steps));
+  }
+
+  function showSteps(symbols, steps) {
     const surprises = Unrolled.surprises(symbols, steps);
     fillShaded(shaded, model, symbols, surprises);
     const costs = surprises.filter((nats) => nats !== null);

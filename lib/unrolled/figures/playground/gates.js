@@ -109,11 +109,19 @@ Unrolled.gates = async (place, networks, data = {}) => {
     tell(held.textContent);
   }
 
-  /** Draw gates and states; return the symbols that stand above them. */
-  function show() {
+  const reading = Unrolled.unhurried((read, all) => {
+    legend.textContent = `Reading: ${read} of ${all}.`;
+  });
+
+  /** Draw gates and states, and then do what else is to be done with the symbols above them. */
+  function show(then = () => {}) {
     const symbols = Unrolled.splitTyped(model, field.value);
-    showStrips(symbols, readHeld(symbols));
-    return symbols;
+    reading(readFree, symbols, () =>
+      reading(readHeld, symbols, (steps) => {
+        showStrips(symbols, steps);
+        then(symbols);
+      }),
+    );
   }
 
   const { field: which, begin } = network(networks, (taken) => {
@@ -125,7 +133,7 @@ Unrolled.gates = async (place, networks, data = {}) => {
     force = null;
     const readAgain = () => {
       readHeld = Unrolled.reader(model, hold);
-      showWriting(show());
+      show(showWriting);
     };
     const values = [...model.cell.gates, ...model.cell.state];
     const shown = choice(
@@ -164,7 +172,7 @@ Unrolled.gates = async (place, networks, data = {}) => {
     );
     const again = button("Another continuation", () => {
       seed += 1;
-      showWriting(show());
+      show(showWriting);
     });
     holding.replaceChildren(labelled("hold the", held), labelled("", forced), again);
     forced.setAttribute("aria-label", "free, open or shut");
@@ -173,7 +181,7 @@ Unrolled.gates = async (place, networks, data = {}) => {
   });
 
   const writeLater = later(showWriting);
-  field.addEventListener("input", () => writeLater(show()));
+  field.addEventListener("input", () => show(writeLater));
   place.append(controls, labelled("your text", field), strips, legend, holding, free, held, region);
   await begin();
 };

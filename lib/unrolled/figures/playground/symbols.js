@@ -47,15 +47,16 @@ Unrolled.spaced = (model, texts) => {
 /**
  * Return a function that reads symbols and returns the step before each of them and the one after the last.
  *
- * It keeps its steps, and reads again only what follows the first symbol that has changed. A text begins after a line
- * break, as every story does; a vocabulary without one begins with the initial state and no prediction, null.
+ * It keeps its steps, and reads again only what follows the first symbol that has changed. Once a given time is past it
+ * returns the steps that it has, at least one more than before, and goes on when it is called again. A text begins after
+ * a line break, as every story does; a vocabulary without one begins with the initial state and no prediction, null.
  */
 Unrolled.reader = (model, hold = undefined) => {
   const first = model.number.get("\n");
   const begin = { state: model.initialState(), logits: null };
   let read = [];
   let steps = [first === undefined ? begin : model.step(first, begin.state, hold)];
-  return (symbols) => {
+  return (symbols, until = Infinity) => {
     const numbers = symbols.map(({ number }) => number ?? model.number.get("<unk>"));
     const changed = numbers.findIndex((number, place) => number !== read[place]);
     const same = changed < 0 ? numbers.length : changed;
@@ -63,9 +64,32 @@ Unrolled.reader = (model, hold = undefined) => {
     for (const number of numbers.slice(same)) {
       // a character that the vocabulary lacks is not read
       steps.push(number === undefined ? steps.at(-1) : model.step(number, steps.at(-1).state, hold));
+      if (performance.now() > until) break;
     }
-    read = numbers;
+    read = numbers.slice(0, steps.length - 1);
     return steps;
+  };
+};
+
+/**
+ * Return a function that lets a reader read symbols a moment at a time, so that a page stays awake over a long text.
+ *
+ * It is given the reader, the symbols, and what to do with the steps when all are read; a call ends the one before.
+ *
+ * @param {function} underway is told after each moment how many symbols were read, and of how many.
+ */
+Unrolled.unhurried = (underway) => {
+  const MOMENT = 40; // milliseconds
+  let timer;
+  return (read, symbols, done) => {
+    clearTimeout(timer);
+    const go = () => {
+      const steps = read(symbols, performance.now() + MOMENT);
+      if (steps.length > symbols.length) return done(steps);
+      underway(steps.length - 1, symbols.length);
+      timer = setTimeout(go);
+    };
+    go();
   };
 };
 
