@@ -10,6 +10,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from python_discovery import get_interpreter  # as nox finds its Pythons
@@ -73,9 +74,10 @@ def packages(python: Path) -> dict[str, str]:
 
 
 def colab() -> list[str]:
-    """Run every chapter, and all solutions, among Colab's packages through its own bootstrap cell; return what failed.
+    """Run every chapter, and all solutions, each alone in a folder, among Colab's packages; return what failed.
 
-    The library comes from this checkout, and may bring packages that are missing but replace none.
+    Its own bootstrap cell installs the library from this checkout, which may bring packages that are missing, and replace
+    none.
     """
     python = environment()
     if not python:
@@ -90,10 +92,9 @@ def colab() -> list[str]:
         if run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "unrolled"):
             failed.append("pip uninstall")
         name = notebook.relative_to(ROOT).with_suffix("")
-        work = PLACE / "work" / f"{name}.ipynb"
-        work.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(notebook, work)
-        status = run(python, "tools/execute.py", work, UNROLLED_ADDRESS=str(library))
+        with tempfile.TemporaryDirectory() as alone:  # Colab has the notebook and nothing else of the book
+            shutil.copy2(notebook, alone)
+            status = run(python, "tools/execute.py", Path(alone, notebook.name), UNROLLED_ADDRESS=str(library))
         print(f"Colab, {name}: {'FAILED' if status else 'runs'}", flush=True)
         failed += [f"Colab: {name}"] if status else []
     after = packages(python)

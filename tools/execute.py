@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import nbformat
@@ -54,12 +53,12 @@ def key(notebook: Path) -> str:
     return digest.hexdigest()
 
 
-def execute(path: Path, figures: Path, timeout: int = TIMEOUT, **switches: str) -> nbformat.NotebookNode:
+def execute(path: Path, figures: Path | None, timeout: int = TIMEOUT, **switches: str) -> nbformat.NotebookNode:
     """Run a notebook in a fresh kernel and return it with its outputs and the state of its widgets.
 
     Args:
         path: the notebook; its folder is the kernel's working directory.
-        figures: the folder for the figures that it saves.
+        figures: the folder for the figures that it saves; None as for a reader: none are saved.
         timeout: seconds that a cell may take.
         switches: environment variables for the kernel.
 
@@ -82,9 +81,10 @@ def execute(path: Path, figures: Path, timeout: int = TIMEOUT, **switches: str) 
         extra_arguments=["--IPKernelApp.log_level=ERROR"],
         on_cell_execute=before,
     )
+    settings = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}  # no debugger here, so no warning about it
+    settings["UNROLLED_FIGURES"] = str(figures.resolve()) if figures else ""
     try:
-        quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}  # no debugger here, so no warning about it
-        client.execute(env={**os.environ, **quiet, "UNROLLED_FIGURES": str(figures.resolve()), **switches})
+        client.execute(env={**os.environ, **settings, **switches})
     except CellTimeoutError:
         raise ChapterError(_report(path, notebook, at, f"took longer than {timeout} s; {load()}")) from None
     except DeadKernelError:
@@ -195,14 +195,13 @@ def _take_current_text(path: Path) -> None:
 
 
 def main() -> None:
-    """Execute one notebook in the environment of the Python that runs this: a chapter is kept, another only tried."""
+    """Execute one notebook in the environment of the Python that runs this: a chapter is kept, a copy is only tried."""
     path = Path(sys.argv[1]).resolve()
     try:
         if path in chapters():
             keep(path)
         else:
-            with tempfile.TemporaryDirectory() as folder:
-                execute(path, Path(folder))
+            execute(path, None)
     except ChapterError as error:
         raise SystemExit(str(error)) from None
 
