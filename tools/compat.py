@@ -76,7 +76,7 @@ def packages(python: Path) -> dict[str, str]:
 def colab() -> list[str]:
     """Run every chapter, and all solutions, each alone in a folder, among Colab's packages; return what failed.
 
-    Its own bootstrap cell installs the library from this checkout, which may bring packages that are missing, and replace
+    The bootstrap cell installs the library from this checkout, which may bring packages that are missing, and replaces
     none.
     """
     python = environment()
