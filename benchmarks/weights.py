@@ -81,7 +81,9 @@ def visits(site: Path, quick: bool) -> dict[str, tuple[int, int]]:
     """Return the weight of every page, or with `quick` of one of each kind: on a desk, before anything is scrolled."""
     from playwright.sync_api import sync_playwright
 
-    names = sorted(str(path.relative_to(site))[:-5] for path in site.rglob("*.html") if "_static" not in path.parts)
+    paths = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+    ahead = 'http-equiv="Refresh"'  # the front of the site leads to the first page
+    names = [str(path.relative_to(site))[:-5] for path in paths if ahead not in path.read_text("utf8")[:200]]
     names = list({kind(name): name for name in names}.values()) if quick else names
     weights = {}
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
