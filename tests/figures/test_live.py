@@ -303,6 +303,29 @@ def test_a_long_text_is_read_a_moment_at_a_time(shown, name, said):
     assert [part.inner_html() for part in parts] == before
 
 
+def test_a_network_that_arrives_late_does_not_replace_one_that_was_chosen_after_it(shown):
+    _, frame = shown(lively("rnn"), LETTERS)
+    chosen = """async () => {
+        const taken = [];
+        let arrive;
+        const late = new Promise((resolve) => (arrive = resolve));
+        const networks = [{ name: "late", load: () => late }, { name: "soon", load: async () => "soon" }];
+        const { field, begin } = Unrolled.elements.network(networks, (model) => taken.push(model));
+        const begun = begin();
+        const choice = field.querySelector("select");
+        for (const number of [0, 1]) {
+            choice.value = number;
+            choice.dispatchEvent(new Event("change"));
+        }
+        await new Promise((resolve) => setTimeout(resolve));
+        arrive("late");
+        await begun;
+        await new Promise((resolve) => setTimeout(resolve));
+        return taken;
+    }"""
+    assert frame.evaluate(chosen) == ["soon"]
+
+
 def test_an_rnn_has_no_gates_to_show(shown):
     _, frame = shown(lively("rnn"), LETTERS)
     assert [each.get_attribute("data-show") for each in frame.locator("figure").all()] == ["expects", "writes"]
