@@ -112,9 +112,9 @@ KINDS = {
     "scaled": {"direction": "both", "attention": "scaled"},
 }
 UNITS = (32, 64, 128)  # of the state
-RATES = [1e-3, 2e-3, 4e-3, 8e-3]
+RATES = [4e-3, 8e-3, 1.6e-2, 3.2e-2]
 SETTINGS: list[Setting] = grid(RATES, [{"initialisation": kind} for kind in ("uniform", "orthogonal")])
-UPDATES = {"quick": 3000, "full": 40_000}
+UPDATES = {"quick": 2000, "full": 40_000}
 LONGEST = {"quick": 16, "full": 40}
 
 
@@ -124,9 +124,9 @@ def _bases(profile: str) -> dict[str, Configuration]:
     reversal = {"name": "reversal", "options": {"longest": longest, "letters": 26}}
     dates = {"name": "dates", "options": {"first": 1900, "last": 2099}}
     tasks = {"reversal": (reversal, list(range(1, longest + longest // 4 + 1))), "dates": (dates, [])}
-    wanted = [("reversal", kind, units) for units in UNITS for kind in ("plain", "backwards", "attention")]
-    wanted += [("reversal", kind, 64) for kind in ("dot", "scaled")]
-    wanted += [("dates", kind, 64) for kind in ("plain", "backwards", "attention")]
+    wanted = [("reversal", kind, units) for units in UNITS for kind in ("plain", "attention")]
+    wanted += [("reversal", kind, 64) for kind in ("backwards", "dot", "scaled")]
+    wanted += [("dates", kind, 64) for kind in ("plain", "attention")]
     contenders = {}
     for name, kind, units in wanted:
         task, lengths = tasks[name]

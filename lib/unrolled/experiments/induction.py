@@ -21,7 +21,6 @@ from unrolled.experiments.base import (
     fit,
     kept,
     model,
-    model_of,
     parameters,
     recipe,
     training_seconds,
@@ -66,8 +65,7 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
     """Train a model in stretches; after each, ask what a symbol costs that can be known, and where its heads look."""
     rows, _ = repeated(config["recipe"]["updates"] * config["recipe"]["batch"], seed)
     read = Encoded(Vocabulary(SYMBOLS), torch.cat([rows.flatten(), rows[0, :1]]), rows[0])
-    begin = None if config["positions"] else partial(_without_positions, config)
-    train_until = partial(fit, config | {"validations": 0}, seed, folder, text=read, begin=begin)
+    train_until = partial(fit, config | {"validations": 0}, seed, folder, text=read)
     asked = []
     for updates in config["points"]:
         trained = train_until(until=updates)
@@ -75,14 +73,6 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
     curves = {name: [each[name] for each in asked] for name in asked[0]}
     seconds = training_seconds(config, trained.checkpoint)
     return curves | {"parameters": parameters(trained.model), "seconds": seconds}
-
-
-def _without_positions(config: Configuration, vocab_size: int) -> NeuralModel:
-    """Return the untrained transformer of a configuration, whose positions are zero and stay so."""
-    network = model_of(config, vocab_size)
-    torch.nn.init.zeros_(network.positions.weight)
-    network.positions.weight.requires_grad_(False)
-    return network
 
 
 @torch.no_grad()
@@ -139,11 +129,9 @@ def axes(config: Configuration) -> dict:
 
 
 MODELS = {  # with the 26 letters, each but the first has about 100,000 weights
-    "transformer-1": (model("TransformerLM", context=WINDOW, hidden_size=64, num_layers=1), True),
-    "transformer-2": (model("TransformerLM", context=WINDOW, hidden_size=64, num_layers=2), True),
-    "transformer-2-no-positions": (model("TransformerLM", context=WINDOW, hidden_size=64, num_layers=2), False),
-    "lstm": (model("LanguageModel", core="lstm", hidden_size=140, embedding_size=32), True),
-    "gru": (model("LanguageModel", core="gru", hidden_size=164, embedding_size=32), True),
+    "transformer-1": model("TransformerLM", context=WINDOW, hidden_size=64, num_layers=1),
+    "transformer-2": model("TransformerLM", context=WINDOW, hidden_size=64, num_layers=2),
+    "lstm": model("LanguageModel", core="lstm", hidden_size=140, embedding_size=32),
 }
 UPDATES = {"quick": 3000, "full": 20_000}
 POINTS = (0.0125, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  # shares of the training
@@ -151,13 +139,12 @@ POINTS = (0.0125, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)  
 
 def _contenders(profile: str) -> dict[str, Configuration]:
     updates, contenders = UPDATES[profile], {}
-    for label, (config, positions) in MODELS.items():
+    for label, config in MODELS.items():
         for rate in (1e-3, 4e-3):
             steps = {"updates": updates, "batch": 32, "seq_len": WINDOW, "carry": False, "schedule": "constant"}
             contenders[f"{label} {rate:g}"] = {
                 "model": config,
                 "recipe": recipe(learning_rate=rate, **steps),
-                "positions": positions,
                 "points": [round(share * updates) for share in POINTS],
             }
     return contenders

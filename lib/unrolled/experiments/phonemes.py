@@ -169,7 +169,7 @@ KINDS = {
     "both": {"direction": "both"},
     "attention": {"direction": "both", "attention": "additive"},
 }
-RATES = [1e-3, 2e-3, 4e-3]
+RATES = [2e-3, 4e-3, 8e-3, 1.6e-2]
 SETTINGS: list[Setting] = grid(RATES, [{"dropout": rate} for rate in (0.0, 0.2)])
 UPDATES = {"quick": 12_000, "full": 60_000}
 UNITS = {"quick": 128, "full": 512}
