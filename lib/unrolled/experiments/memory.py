@@ -33,6 +33,7 @@ from unrolled.experiments.scoring import BY_STORY, by_story
 from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, check_chosen, tune
 from unrolled.measure import evaluate, first_choice_by_lag
 from unrolled.models import LanguageModel, NeuralModel
+from unrolled.models.layers import Layer
 from unrolled.text import stories
 
 EDGES = [1, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters since the last mention
@@ -73,7 +74,7 @@ def _ask(network: NeuralModel, read: Encoded, corpus: stories.StoryCorpus, token
 
 
 def _carried(network: NeuralModel, read: Encoded, test: stories.StoryCorpus) -> dict:
-    """Return how a model carries the hero's name through one story of the test; a recurrent one, also in which units.
+    """Return how a model carries the hero's name through one story; a single recurrent layer, also in which units.
 
     Of the first hundred stories it is the one where the hero's name returns most often after 80 characters or more.
     """
@@ -84,7 +85,7 @@ def _carried(network: NeuralModel, read: Encoded, test: stories.StoryCorpus) -> 
         logits, _ = network(tokens[None, :-1])  # (1, time, vocab)
     chances = logits[0].softmax(dim=-1)[:, read.vocabulary[hero]].cpu()
     told = {"story": read.vocabulary.decode(tokens[1:].tolist()), "hero": hero, "chance": _rounded(chances)}
-    if not isinstance(network, LanguageModel):
+    if not isinstance(network, LanguageModel) or not isinstance(network.core, Layer):
         return told
     states, gate = _trace(network, tokens[:-1])
     shares = name_shares(network, read, test)
@@ -203,16 +204,29 @@ BUDGETS = {"quick": (500, 2000, 8000), "full": (2000, 8000, 32_000)}  # updates
 BATCH, SEQ_LEN = 8, 160  # a story has 142 words on average
 
 
-def _base(core: str, updates: int, profile: str) -> Configuration:
-    """Return the configuration of a model before anything is chosen; no word of its text is read twice."""
+def configuration(model: Configuration, rate: float, updates: int, profile: str, **recipe_fields) -> Configuration:
+    """Return the configuration of a model before anything is chosen; no word of its text is read twice.
+
+    Args:
+        model: its configuration.
+        rate: the learning rate.
+        updates: how many.
+        profile: ``"quick"`` or ``"full"``.
+        **recipe_fields: what is to happen to the state between windows.
+    """
     chunks = {"batch": BATCH * (1 if profile == "quick" else 4), "seq_len": SEQ_LEN}
-    carried = {"carry": False} if core == "transformer" else {"reset": 0.05}
     words = updates * chunks["batch"] * SEQ_LEN
     return {
         "text": text("stories", round(4.5 * words), words=True, three_parts=True),
-        "model": (MODELS if profile == "quick" else LARGER_MODELS)[core],
-        "recipe": recipe(updates=updates, learning_rate=RATES[core][0], **chunks, **carried),
+        "model": model,
+        "recipe": recipe(updates=updates, learning_rate=rate, **chunks, **recipe_fields),
     }
+
+
+def _base(core: str, updates: int, profile: str) -> Configuration:
+    between = {"carry": False} if core == "transformer" else {"reset": 0.05}
+    models = MODELS if profile == "quick" else LARGER_MODELS
+    return configuration(models[core], RATES[core][0], updates, profile, **between)
 
 
 def _variants(core: str, profile: str) -> list[Setting]:
@@ -229,15 +243,18 @@ COMPARISON = Comparison(
 )
 
 
-def _contenders(profile: str) -> dict[str, Configuration]:
-    """Return the contenders, with the updates after which each is asked; the longest trained tell of every story."""
-    contenders, longest = COMPARISON.contenders(profile), BUDGETS[profile][-1]
-    for config in contenders.values():
+def contenders(comparison: Comparison, profile: str) -> dict[str, Configuration]:
+    """Return the contenders of a comparison, with the updates after which each is asked.
+
+    Those trained longest also tell of every story.
+    """
+    found, longest = comparison.contenders(profile), BUDGETS[profile][-1]
+    for config in found.values():
         if "recipe" in config:
             updates = config["recipe"]["updates"]
             config |= {"points": [round(updates * share) for share in ASKED], "validations": 0}
             config |= {"story": updates == longest}
-    return contenders
+    return found
 
 
 EXPERIMENTS = (
@@ -253,7 +270,7 @@ EXPERIMENTS = (
         "memory-by-lag",
         "Stories, words: which names RNN, LSTM, GRU and transformer recall, over how long, after how much training",
         METRICS,
-        Tuned(_contenders),
+        Tuned(partial(contenders, COMPARISON)),
         measure,
         axes,
     ),
