@@ -65,7 +65,7 @@ def test_the_longest_training_tries_the_finalists_of_the_one_before(monkeypatch)
     monkeypatch.setattr(tuning, "found", found)
     search = memory.COMPARISON.searches("quick")["gru 8000"]
     assert search["settings"] == tuning.finalists([best, second]) and search["keep"] == [[0.5, 2]]
-    contenders = memory._contenders("quick")
+    contenders = memory.contenders(memory.COMPARISON, "quick")
     assert contenders["gru 2000"]["recipe"]["learning_rate"] == memory.RATES["gru"][1]
     assert contenders["gru 2000"]["model"]["options"]["cell_options"]["initialisation"] == "orthogonal"
     assert not contenders["gru 2000"]["story"]

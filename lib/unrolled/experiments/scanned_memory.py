@@ -14,7 +14,7 @@ from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, tune
 
 UNITS = {  # of each layer, by the number of layers; with the 1,171 words of the stories as many weights as in `memory`
     "quick": {"mingru": {2: 238, 3: 201}, "minlstm": {2: 212, 3: 175}},
-    "full": {"mingru": {2: 658, 3: 531}, "minlstm": {2: 574, 3: 454}},
+    "full": {"mingru": {2: 688, 3: 537}, "minlstm": {2: 578, 3: 454}},
 }
 EMBEDDING = {"quick": 64, "full": 128}
 RATES = [4e-3, 8e-3, 1.6e-2, 3.2e-2, 6.4e-2]
@@ -27,9 +27,8 @@ def _variants(core: str, profile: str) -> list[Setting]:
 
 
 def _base(core: str, updates: int, profile: str) -> Configuration:
-    layered = model(
-        "ResidualLM", core=core, hidden_size=UNITS[profile][core][2], embedding_size=EMBEDDING[profile], cell_options={}
-    )
+    sizes = {"num_layers": 2, "hidden_size": UNITS[profile][core][2], "embedding_size": EMBEDDING[profile]}
+    layered = model("ResidualLM", core=core, cell_options={}, **sizes)
     return configuration(layered, RATES[0], updates, profile, reset=0.05)
 
 
