@@ -85,3 +85,10 @@ def test_a_seed_decides_the_first_weights(config, tmp_path):
         base.fit(config, seed, tmp_path / str(run)).history.losses for run, seed in enumerate((0, 0, 1))
     )
     assert first == again != other
+
+
+def test_a_class_that_hands_keywords_on_keeps_its_own_defaults():
+    residual, plain = (base.model(kind)["options"] for kind in ("ResidualLM", "LanguageModel"))
+    assert (residual["num_layers"], plain["num_layers"]) == (2, 1)
+    assert residual.keys() == plain.keys()
+    assert base.model("ResidualLM", num_layers=3)["options"]["num_layers"] == 3

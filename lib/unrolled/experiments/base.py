@@ -109,14 +109,15 @@ class Experiment:
 def arguments(callable: Callable, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all keywords of a callable: those given, and the others at their defaults.
 
-    A class that hands keywords on, as ``**options``, has those of the class that it inherits from.
+    A class that hands keywords on, as ``**options``, has those of the class that it inherits from, with defaults of its
+    own where it names them.
 
     Raises:
         ValueError: a keyword that it has not.
     """
     known = dict(inspect.signature(callable).parameters)
     if "options" in known:
-        known |= inspect.signature(callable.__base__).parameters
+        known = dict(inspect.signature(callable.__base__).parameters) | known
         del known["options"]
     defaults = {
         name: parameter.default for name, parameter in known.items() if parameter.default is not parameter.empty

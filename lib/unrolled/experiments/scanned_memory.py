@@ -27,7 +27,7 @@ def _variants(core: str, profile: str) -> list[Setting]:
 
 
 def _base(core: str, updates: int, profile: str) -> Configuration:
-    sizes = {"num_layers": 2, "hidden_size": UNITS[profile][core][2], "embedding_size": EMBEDDING[profile]}
+    sizes = {"hidden_size": UNITS[profile][core][2], "embedding_size": EMBEDDING[profile]}
     layered = model("ResidualLM", core=core, cell_options={}, **sizes)
     return configuration(layered, RATES[0], updates, profile, reset=0.05)
 
