@@ -140,23 +140,26 @@ def test_error_rates_go_by_the_length_of_the_word():
 # Induction heads
 
 
-def test_windows_repeat_themselves_and_what_can_be_known_is_what_repeats():
-    rows, periods = induction.repeated(50, seed=3)
-    there = induction.known(periods)
-    for row, period, known in zip(rows, periods.tolist(), there, strict=True):
-        assert torch.equal(row[period:], row[:-period]) and induction.SHORTEST <= period <= induction.LONGEST
-        assert known.tolist() == [t > period for t in range(1, induction.WINDOW)]
-    assert len(set(periods.tolist())) > 10
+def test_what_can_be_known_is_what_followed_before():
+    rows = induction.associated(50, seed=3)
+    for row, known in zip(rows.tolist(), induction.known(rows).tolist(), strict=True):
+        followers = {}
+        for now, then, told in zip(row, row[1:], known, strict=False):
+            assert told == (now in followers)
+            if now < induction.FOLLOWED:
+                assert followers.setdefault(now, then) == then
+    free = rows[:, :-1] >= induction.FOLLOWED
+    assert len(set(rows[:, 1:][free].tolist())) == len(induction.SYMBOLS)
 
 
 class Perfect(torch.nn.Module):
-    """A model that looks back by the true period, as far as the window has begun to repeat itself."""
+    """A model that knows what can be known."""
 
     def costs(self, inputs, targets):
-        rows, periods = induction.repeated(induction.ASKED, seed=2**31)
+        rows = induction.associated(induction.ASKED, seed=2**31)
         assert torch.equal(inputs, rows[:, :-1]) and torch.equal(targets, rows[:, 1:])
         nats = torch.full(targets.shape, math.log(26), dtype=torch.float64)
-        nats[induction.known(periods)] = 0.0
+        nats[induction.known(rows)] = 0.0
         return nats, None
 
 
@@ -166,18 +169,21 @@ def test_a_model_that_looks_back_pays_nothing_for_what_can_be_known():
 
 
 def test_a_head_that_looks_where_it_should_scores_one(monkeypatch):
-    """In place of each layer's attention: head 0 looks at the place to read on from, head 1 at its own."""
+    """In place of each layer's attention: head 0 looks after the last such letter, head 1 at the step before."""
     network = TransformerLM(26, context=induction.WINDOW, hidden_size=8, num_layers=1, num_heads=2)
-    rows, periods = induction.repeated(20, seed=1)
+    rows = induction.associated(20, seed=1)
     time = induction.WINDOW - 1
-    steps = torch.arange(time)
     alpha = torch.zeros(20, 2, time, time)
-    place = (steps - periods[:, None] + 1).clamp(min=0)
-    alpha[:, 0].scatter_(2, place[..., None], 1.0)
-    alpha[:, 1, steps, steps] = 1.0
+    for window, row in enumerate(rows[:, :-1].tolist()):
+        for step, letter in enumerate(row):
+            before = [place for place in range(step) if row[place] == letter]
+            alpha[window, 0, step, before[-1] + 1 if before else 0] = 1.0
+    alpha[:, 1, range(1, time), range(time - 1)] = 1.0
     block = type("Block", (), {"eval": lambda self: lambda x, mask: (x, alpha)})()
     monkeypatch.setattr(induction.TransformerBlock, "from_torch", lambda layer: block)
-    assert induction.induction(network, rows[:, :-1], periods).tolist() == [[1.0, 0.0]]
+    found = induction.looks(network, rows)
+    assert found["after"][0, 0] == found["before"][0, 1] == 1.0
+    assert found["before"][0, 0] < 0.1 and found["after"][0, 1] < 0.1
 
 
 @pytest.mark.parametrize("label", [f"{name} 0.004" for name in induction.MODELS])
@@ -189,9 +195,10 @@ def test_a_model_is_asked_on_the_way(label, tmp_path):
     contender = records.Contender(label, config, [measured], induction.axes(config))
     find("induction-heads").check(contender)
     assert measured["known"][0] == pytest.approx(math.log(26), abs=0.6)
-    assert ("heads" in measured) == label.startswith("transformer")
-    if label.startswith("transformer"):
-        assert contender["heads"].shape == (1, 2, 4 * config["model"]["options"]["num_layers"])
+    for name in ("after", "before"):
+        assert (name in measured) == label.startswith("transformer")
+        if label.startswith("transformer"):
+            assert contender[name].shape == (1, 2, 4 * config["model"]["options"]["num_layers"])
 
 
 def test_stop_is_the_same_for_tasks_and_phonemes():

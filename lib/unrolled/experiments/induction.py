@@ -1,8 +1,9 @@
 """When does a transformer learn to look for what came before, and does a recurrent network learn it (chapter 11)?
 
-Random symbols are repeated until a window is full, with a period that changes from window to window. What follows can
-be known from the second period on, by whoever finds where the last symbol stood before and reads on from there: the job
-of an induction head (Olsson et al. 2022).
+In each window half of the letters have one letter that always follows them, drawn anew; the others are followed by any
+letter. Whoever finds an earlier place of such a letter can read there what comes next: the job of an induction head
+(Olsson et al. 2022), on a task much like that of Bietti et al. (2023). Nothing is periodic: in a window that repeats a
+string, the next letter is also the one not seen for longest, which attention can find without an induction head.
 """
 
 from __future__ import annotations
@@ -30,40 +31,60 @@ from unrolled.models import NeuralModel, TransformerBlock, TransformerLM, causal
 from unrolled.text import Vocabulary
 
 SYMBOLS = "abcdefghijklmnopqrstuvwxyz"
-SHORTEST, LONGEST, WINDOW = 8, 24, 64  # of a period, and of what is read at once
+FOLLOWED = 13  # the first letters, each followed by a letter of its own in a window
+WINDOW = 64  # what is read at once
 ASKED = 256  # windows of the test
 
 
-def repeated(windows: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return windows of random symbols that repeat themselves, (windows, WINDOW), and the period of each, (windows,).
+def associated(windows: int, seed: int) -> torch.Tensor:
+    """Return windows in which each of the first FOLLOWED letters is always followed by the same letter.
 
     Args:
         windows: how many.
         seed: of the draws.
 
+    Returns:
+        Symbol numbers, (windows, WINDOW).
+
     Example:
-        >>> rows, periods = repeated(3, seed=0)
-        >>> all(torch.equal(row[period:], row[:-period]) for row, period in zip(rows, periods.tolist()))
+        >>> row = associated(1, seed=0)[0].tolist()
+        >>> after_a = {then for now, then in zip(row, row[1:]) if now == 0}
+        >>> len(after_a) <= 1
         True
     """
     generator = torch.Generator().manual_seed(seed)
-    periods = torch.randint(SHORTEST, LONGEST + 1, (windows,), generator=generator)
-    drawn = torch.randint(len(SYMBOLS), (windows, LONGEST), generator=generator)
-    places = torch.arange(WINDOW) % periods[:, None]
-    return drawn.gather(1, places), periods
+    own = torch.randint(len(SYMBOLS), (windows, len(SYMBOLS)), generator=generator)
+    rows = torch.randint(len(SYMBOLS), (windows, WINDOW), generator=generator)
+    for step in range(1, WINDOW):
+        before = rows[:, step - 1 : step]
+        rows[:, step] = torch.where(before < FOLLOWED, own.gather(1, before), rows[:, step : step + 1])[:, 0]
+    return rows
 
 
-def known(periods: torch.Tensor) -> torch.Tensor:
-    """Return for each symbol of a window but the first whether it can be known: (windows, WINDOW − 1).
+def earlier(rows: torch.Tensor) -> torch.Tensor:
+    """Return which earlier places have the same symbol, (windows, time, time): the steps, and their earlier places.
 
-    The first symbol of the second period cannot: nothing says that the first period is over.
+    Args:
+        rows: symbol numbers, (windows, time).
     """
-    return torch.arange(1, WINDOW) > periods[:, None]
+    return (rows[:, :, None] == rows[:, None, :]).tril(-1)
+
+
+def known(rows: torch.Tensor) -> torch.Tensor:
+    """Return for each symbol of a window but the first whether what was read tells it, (windows, WINDOW − 1).
+
+    The symbol before it is one of the first FOLLOWED, and has been seen before.
+
+    Args:
+        rows: symbol numbers, (windows, WINDOW).
+    """
+    read = rows[:, :-1]
+    return (read < FOLLOWED) & earlier(read).any(dim=2)
 
 
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
     """Train a model in stretches; after each, ask what a symbol costs that can be known, and where its heads look."""
-    rows, _ = repeated(config["recipe"]["updates"] * config["recipe"]["batch"], seed)
+    rows = associated(config["recipe"]["updates"] * config["recipe"]["batch"], seed)
     read = Encoded(Vocabulary(SYMBOLS), torch.cat([rows.flatten(), rows[0, :1]]), rows[0])
     train_until = partial(fit, config | {"validations": 0}, seed, folder, text=read)
     asked = []
@@ -78,48 +99,52 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
 @torch.no_grad()
 def ask(network: NeuralModel) -> dict:
     """Return what symbols cost that can be known, and the others; and how much each head of each layer inducts."""
-    rows, periods = repeated(ASKED, seed=2**31)
+    rows = associated(ASKED, seed=2**31)
     nats, _ = network.costs(rows[:, :-1], rows[:, 1:])
-    there = known(periods)
+    there = known(rows)
     found = {"known": nats[there].mean().item(), "unknown": nats[~there].mean().item()}
     if isinstance(network, TransformerLM):
-        found |= {"heads": induction(network, rows[:, :-1], periods).flatten().tolist()}
+        found |= {name: shares.flatten().tolist() for name, shares in looks(network, rows).items()}
     return found
 
 
-def induction(network: TransformerLM, rows: torch.Tensor, periods: torch.Tensor) -> torch.Tensor:
-    """Return how much each head looks at the symbol that followed the last time, on average, (layers, heads), 0 to 1.
+def looks(network: TransformerLM, rows: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Return how much of its attention each head gives to two kinds of places, where a symbol can be known.
 
-    At step t that is the place t − period + 1.
+    "after" are the places right after an earlier one with the same symbol, all together: there an induction head
+    looks. "before" is the place right before the step's own: what a head there passes on is what such a head needs.
 
     Args:
         network: the model.
-        rows: symbol numbers, (windows, time).
-        periods: of each window, (windows,).
+        rows: symbol numbers, (windows, WINDOW).
+
+    Returns:
+        The mean share of each head, 0 to 1, (layers, heads), for "after" and for "before".
     """
-    time = rows.shape[1]
-    steps = torch.arange(time)
-    later = steps >= periods[:, None]  # (windows, time): the last symbol stood there before
-    looked_for = (steps - periods[:, None] + 1).clamp(min=0)  # (windows, time)
-    shares = []
+    read, there = rows[:, :-1], known(rows)
+    time = read.shape[1]
+    places = {
+        "after": torch.nn.functional.pad(earlier(read), (1, 0))[:, None, :, :-1],
+        "before": torch.diag(torch.ones(time - 1, dtype=torch.bool), -1),
+    }
+    shares = {name: [] for name in places}
     with evaluating(network):
-        x = network.embed(rows.to(network.device)) + network.positions.weight[:time]
+        x = network.embed(read.to(network.device)) + network.positions.weight[:time]
         for layer in network.layers:
             x, alpha = TransformerBlock.from_torch(layer).eval()(x, causal_mask(time, x.device))
-            place = looked_for[:, None, :, None].expand(-1, alpha.shape[1], -1, -1)  # (windows, heads, time, 1)
-            weight = alpha.cpu().gather(3, place)[..., 0]  # (windows, heads, time)
-            shares.append((weight * later[:, None]).sum(dim=(0, 2)) / later.sum())
-    return torch.stack(shares)
+            for name, where in places.items():
+                weight = (alpha.cpu() * where).sum(dim=3)  # (windows, heads, time)
+                shares[name].append((weight * there[:, None]).sum(dim=(0, 2)) / there.sum())
+    return {name: torch.stack(layers) for name, layers in shares.items()}
 
 
 METRICS = {
     "parameters": PARAMETERS,
     "seconds": Metric("seconds", "how long all updates took together"),
-    "known": Metric("nats per symbol", "what a symbol costs that has been read a period before", ("point",)),
+    "known": Metric("nats per symbol", "what a symbol costs that has followed the one before it already", ("point",)),
     "unknown": Metric("nats per symbol", "what the others cost", ("point",)),
-    "heads": Metric(
-        "", "the share of each head's attention, layer by layer, on the place to read on", ("point", "head")
-    ),
+    "after": Metric("", "each head's attention, layer by layer, after earlier places of the symbol", ("point", "head")),
+    "before": Metric("", "each head's attention, layer by layer, to the step before", ("point", "head")),
 }
 
 
@@ -153,7 +178,7 @@ def _contenders(profile: str) -> dict[str, Configuration]:
 EXPERIMENTS = (
     Experiment(
         "induction-heads",
-        "Repeated random letters: what transformers and recurrent networks learn, and what their heads look at",
+        "Letters that keep their followers: what two kinds of network learn, and where attention looks",
         METRICS,
         {profile: _contenders(profile) for profile in UPDATES},
         measure,
