@@ -1,7 +1,7 @@
 """When does a transformer learn to look for what came before, and does a recurrent network learn it (chapter 11)?
 
-In each window half of the letters have one letter that always follows them, drawn anew; the others are followed by any
-letter. Whoever finds an earlier place of such a letter can read there what comes next: the job of an induction head
+In each window each letter of the first half is always followed by the same letter of the second half, drawn anew for the
+window; those of the second half are followed by any letter. Whoever finds an earlier place of such a letter can read there what comes next: the job of an induction head
 (Olsson et al. 2022), on a task much like that of Bietti et al. (2023). Nothing is periodic: in a window that repeats a
 string, the next letter is also the one not seen for longest, which attention can find without an induction head.
 """
@@ -37,7 +37,9 @@ ASKED = 256  # windows of the test
 
 
 def associated(windows: int, seed: int) -> torch.Tensor:
-    """Return windows in which each of the first FOLLOWED letters is always followed by the same letter.
+    """Return windows in which each of the first FOLLOWED letters is always followed by the same one of the others.
+
+    So nothing goes round in a circle.
 
     Args:
         windows: how many.
@@ -53,7 +55,7 @@ def associated(windows: int, seed: int) -> torch.Tensor:
         True
     """
     generator = torch.Generator().manual_seed(seed)
-    own = torch.randint(len(SYMBOLS), (windows, len(SYMBOLS)), generator=generator)
+    own = torch.randint(FOLLOWED, len(SYMBOLS), (windows, len(SYMBOLS)), generator=generator)
     rows = torch.randint(len(SYMBOLS), (windows, WINDOW), generator=generator)
     for step in range(1, WINDOW):
         before = rows[:, step - 1 : step]
