@@ -24,7 +24,7 @@ LIVE = {
     *("cliff-descent", "clipped-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
     *("bottleneck", "bottleneck-gone", "state-probes", "alignment", "shuffled-weights"),
-    *("cost-roofline", "scan-error", "parity-learned", "recall-bound"),
+    *("cost-roofline", "scan-error", "recall-bound"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

@@ -1,9 +1,10 @@
 """When does a transformer learn to look for what came before, and does a recurrent network learn it (chapter 11)?
 
-In each window each letter of the first half is always followed by the same letter of the second half, drawn anew for the
-window; those of the second half are followed by any letter. Whoever finds an earlier place of such a letter can read there what comes next: the job of an induction head
-(Olsson et al. 2022), on a task much like that of Bietti et al. (2023). Nothing is periodic: in a window that repeats a
-string, the next letter is also the one not seen for longest, which attention can find without an induction head.
+In each window each letter of the first half is always followed by the same letter, drawn anew for the window; those of
+the second half are followed by any letter. Whoever finds an earlier place of such a letter can read there what comes
+next: the job of an induction head (Olsson et al. 2022), on a task much like that of Bietti et al. (2023). What repeats
+as a whole would not do: there the next letter is also the one not seen for longest, which attention can find without an
+induction head. In training some windows do go round in circles; in the test none does.
 """
 
 from __future__ import annotations
@@ -36,14 +37,13 @@ WINDOW = 64  # what is read at once
 ASKED = 256  # windows of the test
 
 
-def associated(windows: int, seed: int) -> torch.Tensor:
-    """Return windows in which each of the first FOLLOWED letters is always followed by the same one of the others.
-
-    So nothing goes round in a circle.
+def associated(windows: int, seed: int, circles: bool = True) -> torch.Tensor:
+    """Return windows in which each of the first FOLLOWED letters is always followed by the same letter.
 
     Args:
         windows: how many.
         seed: of the draws.
+        circles: whether that letter may be one of the first FOLLOWED as well, so that a window can repeat itself.
 
     Returns:
         Symbol numbers, (windows, WINDOW).
@@ -55,7 +55,8 @@ def associated(windows: int, seed: int) -> torch.Tensor:
         True
     """
     generator = torch.Generator().manual_seed(seed)
-    own = torch.randint(FOLLOWED, len(SYMBOLS), (windows, len(SYMBOLS)), generator=generator)
+    least = 0 if circles else FOLLOWED
+    own = torch.randint(least, len(SYMBOLS), (windows, len(SYMBOLS)), generator=generator)
     rows = torch.randint(len(SYMBOLS), (windows, WINDOW), generator=generator)
     for step in range(1, WINDOW):
         before = rows[:, step - 1 : step]
@@ -101,7 +102,7 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
 @torch.no_grad()
 def ask(network: NeuralModel) -> dict:
     """Return what symbols cost that can be known, and the others; and how much each head of each layer inducts."""
-    rows = associated(ASKED, seed=2**31)
+    rows = associated(ASKED, seed=2**31, circles=False)
     nats, _ = network.costs(rows[:, :-1], rows[:, 1:])
     there = known(rows)
     found = {"known": nats[there].mean().item(), "unknown": nats[~there].mean().item()}
