@@ -3,8 +3,8 @@
 In each window each letter of the first half is always followed by the same letter, drawn anew for the window; those of
 the second half are followed by any letter. Whoever finds an earlier place of such a letter can read there what comes
 next: the job of an induction head (Olsson et al. 2022), on a task much like that of Bietti et al. (2023). What repeats
-as a whole would not do: there the next letter is also the one not seen for longest, which attention can find without an
-induction head. In training some windows do go round in circles; in the test none does.
+as a whole would not do: there the next letter is also the one not seen for longest, and two layers learned that task
+with heads that look everywhere alike. In training some windows do go round in circles; in the test none does.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def associated(windows: int, seed: int, circles: bool = True) -> torch.Tensor:
 
     Example:
         >>> row = associated(1, seed=0)[0].tolist()
-        >>> after_a = {then for now, then in zip(row, row[1:]) if now == 0}
-        >>> len(after_a) <= 1
+        >>> pairs = {(now, then) for now, then in zip(row, row[1:]) if now < FOLLOWED}
+        >>> len(pairs) == len({now for now, _ in pairs})
         True
     """
     generator = torch.Generator().manual_seed(seed)
