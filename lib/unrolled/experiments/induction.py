@@ -4,7 +4,7 @@ In each window each letter of the first half is always followed by the same lett
 the second half are followed by any letter. Whoever finds an earlier place of such a letter can read there what comes
 next: the job of an induction head (Olsson et al. 2022), on a task much like that of Bietti et al. (2023). What repeats
 as a whole would not do: there the next letter is also the one not seen for longest, and two layers learned that task
-with heads that look everywhere alike. In training some windows do go round in circles; in the test none does.
+with heads that stayed nearly flat. In training some windows do go round in circles; in the test none does.
 """
 
 from __future__ import annotations
