@@ -142,7 +142,7 @@ def test_error_rates_go_by_the_length_of_the_word():
 
 @pytest.mark.parametrize("circles", [True, False])
 def test_what_can_be_known_is_what_followed_before(circles):
-    rows = induction.associated(50, seed=3, circles=circles)
+    rows, several = induction.associated(50, seed=3, circles=circles), False
     for row, known in zip(rows.tolist(), induction.known(rows).tolist(), strict=True):
         followers = {}
         for now, then, told in zip(row, row[1:], known, strict=False):
@@ -150,6 +150,8 @@ def test_what_can_be_known_is_what_followed_before(circles):
             if now < induction.FOLLOWED:
                 assert followers.setdefault(now, then) == then
                 assert circles or then >= induction.FOLLOWED
+        several |= len(set(followers.values())) > 1
+    assert several  # letters have followers of their own
     free = rows[:, :-1] >= induction.FOLLOWED
     assert len(set(rows[:, 1:][free].tolist())) == len(induction.SYMBOLS)
 
