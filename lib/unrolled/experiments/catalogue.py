@@ -17,6 +17,7 @@ from unrolled.experiments import (
     gradients,
     induction,
     input_gradient,
+    launches,
     learning_rates,
     lengths,
     memory,
@@ -69,6 +70,7 @@ QUESTIONS = (  # in the order of the chapters
     scanned_memory,
     state_tracking,
     lengths,
+    launches,
     playground,
 )
 EXPERIMENTS = {experiment.name: experiment for module in QUESTIONS for experiment in module.EXPERIMENTS}

@@ -17,7 +17,7 @@ from torch import nn
 
 from unrolled import settings, tasks
 from unrolled.experiments.base import Configuration, Experiment, Metric, cell, kept
-from unrolled.experiments.memory_tasks import ENDING, attempt, cell_of, ending, flushing
+from unrolled.experiments.memory_tasks import ENDING, attempt, ending, flushing
 from unrolled.experiments.tuning import SEARCH, Setting, Tuned, check_chosen, decided, grid
 
 SEARCHED = "copy-adding-tuning"
@@ -28,7 +28,7 @@ def train(config: Configuration, task: tasks.Task, seed: int, updates: int) -> t
     """Train the network of a configuration on a task for at most so many updates."""
     torch.manual_seed(seed)
     with flushing():
-        return attempt(config | {"updates": updates}, task, cell_of(config, task.input_size), seed)
+        return attempt(config | {"updates": updates}, task, seed)
 
 
 def task_of(config: Configuration) -> tasks.Task:

@@ -8,14 +8,14 @@ import torch
 
 from unrolled import tasks
 from unrolled.experiments.base import Configuration, Experiment, Metric, cell
-from unrolled.experiments.memory_tasks import ENDING, attempt, cell_of, ending
+from unrolled.experiments.memory_tasks import ENDING, attempt, ending
 
 
 def measure(config: Configuration, seed: int, folder: Path) -> dict:
     """Train a cell to count; ask it for aⁿbⁿ with n far beyond those that it was trained on."""
     task = tasks.Counting(config["length"])
     torch.manual_seed(seed)
-    model, outcome = attempt(config, task, cell_of(config, task.input_size), seed)
+    model, outcome = attempt(config, task, seed)
     right = tasks.counted(model, config["limit"]).tolist()
     ended = ending(outcome, task)
     return {name: ended[name] for name in ENDED} | {"reach": [*right, False].index(False)}

@@ -43,16 +43,16 @@ def causal(layer: nn.TransformerEncoderLayer, inputs: torch.Tensor, *, alone: bo
     return layer(inputs, mask, is_causal=True)
 
 
-def sequence_layer(config: Configuration) -> Sequences:
+def sequence_layer(config: Configuration, dtype: torch.dtype = torch.float32) -> Sequences:
     """Return the layer of a configuration, from (batch, time, hidden_size) to the same shape."""
     kind, size = config["layer"], config["hidden_size"]
     if kind in ("attention", "transformer"):
-        return partial(causal, transformer_layer(config), alone=kind == "attention")
+        return partial(causal, transformer_layer(config).to(dtype), alone=kind == "attention")
     cell = cells.CELLS[kind.removeprefix("torch-")]
     if kind.startswith("torch-"):
-        theirs = cell.torch_layer(size, size, batch_first=True).to(settings.device())
+        theirs = cell.torch_layer(size, size, batch_first=True).to(settings.device(), dtype)
         return lambda inputs: theirs(inputs)[0]
-    ours = cell(size, size).to(settings.device())
+    ours = cell(size, size).to(settings.device(), dtype)
     return lambda inputs: cells.unroll(ours, inputs)[0]
 
 

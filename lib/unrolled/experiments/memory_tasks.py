@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from torch import nn
 
 from unrolled import cells, settings, tasks
 from unrolled.experiments.base import Configuration, Metric
+from unrolled.models import causal_mask, scaled_dot_product
 
 
 def cell_of(config: Configuration, input_size: int) -> cells.Cell:
@@ -22,22 +24,52 @@ def cell_of(config: Configuration, input_size: int) -> cells.Cell:
     return made if config["initialisation"] is None else cells.initialise(made, config["initialisation"])
 
 
-def attempt(
-    config: Configuration, task: tasks.Task, cell: cells.Cell, seed: int
-) -> tuple[tasks.SequenceModel, tasks.Outcome]:
-    """Train a cell, with a linear layer on top, on a task until it solves it or the budget is spent.
+class Attending(nn.Module):
+    """Answer at every step from what one head of causal attention finds: a memory that grows (:eq:`eq-self-attention`).
 
     Args:
-        config: with ``updates``, ``batch``, ``score_every``, ``sequences``, ``learning_rate``, and ``clip``, the norm
-            that the gradient is scaled down to (None: never).
+        input_size: of a step's vector.
+        size: of a query, a key and a value.
+        output_size: of an answer.
+
+    Example:
+        >>> tuple(Attending(5, 16, output_size=3)(torch.zeros(2, 7, 5)).shape)
+        (2, 7, 3)
+    """
+
+    def __init__(self, input_size: int, size: int, output_size: int):
+        super().__init__()
+        self.size = size
+        self.project = nn.Linear(input_size, 3 * size)  # queries, keys and values
+        self.output = nn.Linear(size, output_size)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the answers, (batch, time, output_size), to inputs (batch, time, input_size)."""
+        queries, keys, values = self.project(inputs).chunk(3, dim=-1)
+        found, _ = scaled_dot_product(queries, keys, values, causal_mask(inputs.shape[1], inputs.device))
+        return self.output(found)
+
+
+def network_of(config: Configuration, task: tasks.Task) -> nn.Module:
+    """Return the untrained network of a configuration: its cell with a linear layer on top, or a head of attention."""
+    if config["cell"]["kind"] == "attention":
+        return Attending(task.input_size, config["hidden_size"], task.output_size)
+    return tasks.SequenceModel(cell_of(config, task.input_size), task.output_size)
+
+
+def attempt(config: Configuration, task: tasks.Task, seed: int) -> tuple[nn.Module, tasks.Outcome]:
+    """Train the network of a configuration on a task until it solves it or the budget is spent.
+
+    Args:
+        config: what `network_of` needs, with ``updates``, ``batch``, ``score_every``, ``sequences``, ``learning_rate``,
+            and ``clip``, the norm that the gradient is scaled down to (None: never).
         task: what to learn.
-        cell: the untrained cell.
         seed: of the sequences.
 
     Returns:
         The trained model, and how it ended.
     """
-    model = tasks.SequenceModel(cell, task.output_size).to(settings.device())
+    model = network_of(config, task).to(settings.device())
     outcome = tasks.solve(
         model,
         task,

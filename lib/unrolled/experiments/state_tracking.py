@@ -17,7 +17,7 @@ from torch import nn
 from unrolled import settings
 from unrolled.experiments.base import Configuration, Experiment, Metric, cell
 from unrolled.experiments.copy_adding import TRIALS, search_on, train
-from unrolled.experiments.memory_tasks import ENDING, ending
+from unrolled.experiments.memory_tasks import ENDING, Attending, ending
 from unrolled.experiments.tuning import Tuned, check_chosen, decided, grid
 from unrolled.tasks import AssociativeRecall, ShellGame, Task
 
@@ -89,34 +89,40 @@ def measure_recall(config: Configuration, seed: int, folder: Path) -> dict:
     model, outcome = train(config, task, seed, config["updates"])
     inputs, targets = task.batch(config["asked"], torch.Generator().manual_seed(seed))
     right = said(model, inputs)[targets >= 0] == targets[targets >= 0]
+    return ending(outcome, task) | {"right": right.double().mean().item(), "state": carried(model, task)}
+
+
+def carried(model: nn.Module, task: AssociativeRecall) -> int:
+    """Return how many numbers a network carries when it has read all pairs: its state, or their keys and values."""
+    if isinstance(model, Attending):
+        return 2 * model.size * task.pairs
     state = model.cell.state_sizes
-    return ending(outcome, task) | {
-        "right": right.double().mean().item(),
-        "state": sum(state.values()) - (state["h"] if len(state) == 3 else 0),  # of linear attention h is only shown
-    }
+    return sum(state.values()) - (state["h"] if len(state) == 3 else 0)  # of linear attention h is only shown
 
 
 RECALLED = ENDING | {
     "right": Metric("", "the share of right answers"),
-    "state": Metric("numbers", "how many the state consists of"),
+    "state": Metric("numbers", "how many are carried once all pairs are read: a state, or a cache"),
 }
 RECALLING = {  # the hidden sizes of each network
     "gru": (32, 128),
-    "lstm": (32, 128),
     "mingru": (32, 128),
-    "linear attention, one head": (16, 32),
+    "linear attention, one head": (8, 16, 32),
+    "attention": (16,),
 }
 
 
 def _recalls(profile: str) -> dict[str, Configuration]:
     """Return every network with every number of pairs, before its learning rate is chosen."""
-    updates = {"quick": 3000, "full": 20_000}[profile]
+    updates = {"quick": 12_000, "full": 40_000}[profile]
     budget = {"updates": updates, "batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
-    kinds = CELLS | {"linear attention, one head": ("linear-attention", {})}
+    cells = {name: cell(kind, **ORTHOGONAL, **options) for name, (kind, options) in CELLS.items()}
+    cells["linear attention, one head"] = cell("linear-attention", **ORTHOGONAL)
+    cells["attention"] = {"kind": "attention", "options": {}}
     return {
         f"{name} {size}: {pairs} pairs": budget
         | {"pairs": pairs, "keys": 64, "values": 16, "asked": 1000, "hidden_size": size}
-        | {"cell": cell(kinds[name][0], **ORTHOGONAL, **kinds[name][1]), "initialisation": None}
+        | {"cell": cells[name], "initialisation": None}
         for name, sizes in RECALLING.items()
         for size in sizes
         for pairs in (4, 8, 16, 32)

@@ -50,9 +50,9 @@ class Roofs(NamedTuple):
     """What a machine can do at most.
 
     Attributes:
-        peak: float32 operations a second in a product of two matrices of `SIDE` rows and columns.
-        memory: bytes a second that are read from `LARGE` bytes, which are more than most caches hold.
-        cache: the same for `SMALL` bytes, which a cache does hold.
+        peak: operations a second in a product of two square matrices.
+        memory: bytes a second that are read from more bytes than most caches hold.
+        cache: the same for few bytes, which a cache does hold.
 
     Example:
         >>> roofs, taken = measure({"nothing": lambda: None}, rounds=1)
@@ -65,26 +65,48 @@ class Roofs(NamedTuple):
     cache: float
 
 
-SIDE, LARGE, SMALL = 384, 2**27, 2**21  # a product of milliseconds, which other programs seldom interrupt
+class Sizes(NamedTuple):
+    """How large the works are that the roofs are taken from.
+
+    Attributes:
+        side: the rows and columns of the matrices; 384 make a product of milliseconds on a processor, which other
+            programs seldom interrupt. A GPU needs thousands.
+        large: bytes that no cache holds.
+        small: bytes that a cache does hold.
+    """
+
+    side: int = 384
+    large: int = 2**27
+    small: int = 2**21
+
+
+ON_A_PROCESSOR = Sizes()
 
 
 @torch.no_grad()
-def measure(works: Mapping[Key, Callable[[], object]], rounds: int = 10) -> tuple[Roofs, dict[Key, float]]:
+def measure(
+    works: Mapping[Key, Callable[[], object]],
+    rounds: int = 10,
+    sizes: Sizes = ON_A_PROCESSOR,
+    dtype: torch.dtype = torch.float32,
+) -> tuple[Roofs, dict[Key, float]]:
     """Return the roofs of this machine, and the shortest time of each work, in seconds, all timed in turn.
 
     Args:
         works: what to time beside the roofs.
         rounds: how often; `fastest` says how they are timed.
+        sizes: how large the works of the roofs are.
+        dtype: of the product whose speed is the peak.
 
     Raises:
         ValueError: there is no round.
     """
     device = settings.device()
-    left, right = torch.rand(2, SIDE, SIDE, device=device)
-    large, small = (torch.ones(size // 4, device=device) for size in (LARGE, SMALL))
+    left, right = torch.rand(2, sizes.side, sizes.side, device=device, dtype=dtype)
+    large, small = (torch.ones(size // 4, device=device) for size in (sizes.large, sizes.small))
     ours = {"peak": lambda: left @ right, "memory": large.sum, "cache": small.sum}
     both = {("roof", name): work for name, work in ours.items()} | {("work", key): work for key, work in works.items()}
     taken = fastest(both, rounds)
-    amounts = {"peak": 2 * SIDE**3, "memory": LARGE, "cache": SMALL}
+    amounts = {"peak": 2 * sizes.side**3, "memory": sizes.large, "cache": sizes.small}
     roofs = Roofs(**{name: amount / taken["roof", name] for name, amount in amounts.items()})
     return roofs, {key: taken["work", key] for key in works}
