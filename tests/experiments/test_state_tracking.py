@@ -5,6 +5,7 @@ import torch
 
 from unrolled import tasks
 from unrolled.experiments import find, records
+from unrolled.experiments.memory_tasks import Attending
 from unrolled.experiments.state_tracking import measure_recall, measure_tracking
 
 SMALL = {"updates": 4, "batch": 3, "score_every": 2, "sequences": 5, "hidden_size": 4, "learning_rate": 0.01}
@@ -44,10 +45,33 @@ def test_a_network_that_knows_is_always_right(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "label, size, state", [("gru 32", 32, 32), ("lstm 32", 32, 64), ("linear attention, one head 16", 16, 256 + 16)]
+    "label, size, state",
+    [
+        ("gru 32", 32, 32),
+        ("mingru 128", 128, 128),
+        ("linear attention, one head 16", 16, 256 + 16),
+        ("attention 16", 16, 2 * 16 * 4),  # a key and a value for each pair
+    ],
 )
 def test_the_state_is_what_is_carried(label, size, state, tmp_path):
     config = RECALLS[f"{label}: 4 pairs"]
     assert config["hidden_size"] == size
     metrics = measure_recall(config | SMALL | {"hidden_size": size, "asked": 10}, 0, tmp_path)
     assert metrics["state"] == state and 0 <= metrics["right"] <= 1
+
+
+def test_a_head_of_attention_finds_a_pair_by_its_key_and_sees_nothing_ahead():
+    task = tasks.AssociativeRecall(pairs=3, keys=5, values=4)
+    head, size = Attending(task.input_size, 9, task.output_size), task.keys + task.values
+    with torch.no_grad():
+        for part in (head.project, head.output):
+            part.weight.zero_(), part.bias.zero_()
+        queries, keys, values = head.project.weight.chunk(3)  # (9, 9) each
+        queries[:5, :5], keys[:5, :5], values[:size, :size] = 50 * torch.eye(5), torch.eye(5), torch.eye(size)
+        head.output.weight[:, 5:] = torch.eye(4)
+    inputs, targets = task.batch(20, torch.Generator().manual_seed(0))
+    answers = head(inputs)
+    assert torch.equal(answers.argmax(dim=2)[:, 3:], targets[:, 3:])
+    other = inputs.clone()
+    other[:, 4:] = 0
+    torch.testing.assert_close(head(other)[:, :4], answers[:, :4])
