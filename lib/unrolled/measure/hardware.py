@@ -73,6 +73,11 @@ class Sizes(NamedTuple):
             programs seldom interrupt. A GPU needs thousands.
         large: bytes that no cache holds.
         small: bytes that a cache does hold.
+
+    Example:
+        >>> roofs, _ = measure({}, rounds=1, sizes=Sizes(side=64))
+        >>> roofs.peak > 0
+        True
     """
 
     side: int = 384
