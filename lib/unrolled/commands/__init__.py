@@ -1,10 +1,9 @@
-"""What the command line can do, command by command; `unrolled.__main__` puts them together.
+"""What the command line can do: let trained models write, answer and be scored, and fetch corpora.
 
-`measuring` has the commands of the experiments and their records, `using` those that let trained models write, answer
-and be scored, and the one that fetches corpora. `parsing` is what both share.
+`using` has these commands. `line` is the parser and the way to end that they share with the laboratory's.
 """
 
-from unrolled.commands import measuring, using
-from unrolled.commands.parsing import Parser
+from unrolled.commands import using
+from unrolled.commands.line import Parser, execute
 
-__all__ = ["Parser", "measuring", "using"]
+__all__ = ["Parser", "execute", "using"]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
 import runpy
-import sys
 import time
 import traceback
 from pathlib import Path
 
 import torch
 
-from unrolled import decoding, experiments
-from unrolled.commands.parsing import add_place, set_profile
+from unrolled import decoding
 from unrolled.measure import evaluate, submission
 from unrolled.models import EncoderDecoder, load_model
 from unrolled.ngram import Counts, ModifiedKneserNey
@@ -23,16 +20,16 @@ from unrolled.text import Batch, Vocabulary, WordVocabulary, corpora, load_corpu
 
 _SAMPLE = """\
 examples:
-  python -m unrolled run rnn-tiny-shakespeare --seeds 1        trains the model, once
-  python -m unrolled sample rnn-tiny-shakespeare --prompt "ROMEO:" --temperature 0.8
-  python -m unrolled sample rnn-tiny-shakespeare --top-k 1     greedy: always the most probable symbol
-  python -m unrolled sample rnn-tiny-shakespeare --top-p 0.9 --seed 1 --length 1000"""
+  python -m lab run rnn-tiny-shakespeare --seeds 1        trains a model, once, and prints its folder
+  python -m unrolled sample FOLDER --prompt "ROMEO:" --temperature 0.8
+  python -m unrolled sample FOLDER --top-k 1     greedy: always the most probable symbol
+  python -m unrolled sample FOLDER --top-p 0.9 --seed 1 --length 1000"""
 
 _ANSWER = """\
 examples:
-  python -m unrolled run phonemes --contender attention --seeds 1        trains the model, once
-  python -m unrolled answer phonemes recurrence
-  python -m unrolled answer tagging "show me the round trip flights" --model "atis/both 2400" --folder runs"""
+  python -m lab run phonemes --contender attention --seeds 1        trains a model, once, and prints its folder
+  python -m unrolled answer FOLDER recurrence
+  python -m unrolled answer FOLDER "show me the round trip flights" """
 
 _SCORE = """\
 FILE.py has to define
@@ -49,24 +46,26 @@ Refused are a model that a later character tells an earlier price, probabilities
 which 50 characters in a row occur in the training text."""
 
 
-def _load(arguments: argparse.Namespace) -> tuple:
-    """Return the model that was asked for, or the experiment's first, with its vocabularies."""
-    set_profile(arguments)
-    models = experiments.models(arguments.name, arguments.folder)
-    name = arguments.model or next(iter(models))
-    if name not in models:
-        near = difflib.get_close_matches(name, models, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(models)}"
-        raise ValueError(f"{arguments.name!r} has no model {name!r}; {hint}")
-    if not arguments.model and len(models) > 1:
-        print(f"unrolled: {name} writes; --model can be one of {', '.join(models)}", file=sys.stderr)
-    return load_model(models[name])
+def _load(place: str) -> tuple:
+    """Return the model in a file, or in a folder that holds one, with its vocabularies."""
+    path = Path(place)
+    files = [path] if path.is_file() else sorted(path.glob("**/*.model"))
+    if len(files) != 1:
+        listed = (
+            f"; name one of them: {', '.join(map(str, files))}" if files else ", where `python -m lab run` left one"
+        )
+        raise ValueError(
+            f"{place} holds {len(files)} models; give a file that ends in .model, or the folder of one{listed}"
+        )
+    return load_model(*files)
 
 
 def _sample(arguments: argparse.Namespace) -> None:
-    model, vocabulary, *others = _load(arguments)
+    model, vocabulary, *others = _load(arguments.model)
     if others:
-        raise ValueError(f"a {type(model).__name__} continues no text; let it answer: unrolled answer {arguments.name}")
+        raise ValueError(
+            f"a {type(model).__name__} continues no text; let it answer: unrolled answer {arguments.model}"
+        )
     words = isinstance(vocabulary, WordVocabulary)
     written = decoding.sample(
         model,
@@ -82,18 +81,18 @@ def _sample(arguments: argparse.Namespace) -> None:
 
 
 def _answer(arguments: argparse.Namespace) -> None:
-    model, vocabulary, *others = _load(arguments)
+    model, vocabulary, *others = _load(arguments.model)
     if not others:
-        raise ValueError(f"a {type(model).__name__} answers nothing; let it write: unrolled sample {arguments.name}")
+        raise ValueError(f"a {type(model).__name__} answers nothing; let it write: unrolled sample {arguments.model}")
     (answers,) = others
     words = isinstance(vocabulary, WordVocabulary)
     given = arguments.text.split() if words else arguments.text
     read = vocabulary.encode(given)
     if isinstance(model, EncoderDecoder):
         symbols = {"start": START, "stop": STOP, "length": arguments.length, "width": arguments.width}
-        (found,) = decoding.translate(model, read[None], torch.tensor([len(read)]), **symbols)
-        said = answers.decode([number for number in found.tokens.tolist() if number not in (START, STOP)])
-        print(("" if all(len(symbol) == 1 for symbol in said) else " ").join(said))
+        (best,) = decoding.translate(model, read[None], torch.tensor([len(read)]), **symbols)
+        written = answers.decode([number for number in best.tokens.tolist() if number not in (START, STOP)])
+        print(("" if all(len(symbol) == 1 for symbol in written) else " ").join(written))
     else:
         (tags,) = model.tags(Batch(read[None], read[None], read[None] >= 0, torch.tensor([len(read)])))
         print(*(f"{word}/{tag}" for word, tag in zip(given, answers.decode(tags), strict=True)))
@@ -155,10 +154,10 @@ def add(commands: argparse._SubParsersAction) -> None:
     sample = commands.add_parser(
         "sample",
         help="let a model that one trained continue a text",
-        description="Continue a prompt with a model that a run of an experiment has trained and left in its folder.",
+        description="Continue a prompt with a language model from a file, or from the folder of a run.",
         epilog=_SAMPLE,
     )
-    sample.add_argument("name", metavar="NAME", help="an experiment that trains language models, and has run")
+    sample.add_argument("model", metavar="FOLDER", help="the folder of a trained model, or its file")
     sample.add_argument("--prompt", default="\n", help="what it continues (default: a line break)")
     sample.add_argument("--temperature", type=float, default=1.0, help="below 1 safer, above 1 bolder (default: 1)")
     sample.add_argument("--top-k", type=int, metavar="K", help="draw from the K most probable symbols only")
@@ -167,22 +166,18 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     sample.add_argument("--length", type=int, default=400, help="how many symbols to write (default: %(default)s)")
     sample.add_argument("--seed", type=int, default=0, help="another seed, another text (default: %(default)s)")
-    sample.add_argument("--model", help="which of the experiment's models (default: the first by name)")
-    add_place(sample)
     sample.set_defaults(do=_sample)
 
     answer = commands.add_parser(
         "answer",
         help="let a model that one trained tag a sentence, or rewrite a source",
-        description="Answer a text with a tagger or an encoder-decoder that a run of an experiment has trained.",
+        description="Answer a text with a tagger or an encoder-decoder from a file, or from the folder of a run.",
         epilog=_ANSWER,
     )
-    answer.add_argument("name", metavar="NAME", help="an experiment that trains such models, and has run")
+    answer.add_argument("model", metavar="FOLDER", help="the folder of a trained model, or its file")
     answer.add_argument("text", metavar="TEXT", help="words with spaces between, or a source in letters")
     answer.add_argument("--length", type=int, default=50, help="symbols of a target at most (default: %(default)s)")
     answer.add_argument("--width", type=int, default=4, help="hypotheses that a beam keeps (default: %(default)s)")
-    answer.add_argument("--model", help="which of the experiment's models (default: the first by name)")
-    add_place(answer)
     answer.set_defaults(do=_answer)
 
     real = commands.add_parser(

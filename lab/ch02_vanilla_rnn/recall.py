@@ -1,0 +1,65 @@
+"""How far back does a model of stories remember a name, and whether it was she or he (chapters 2 and 8)?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.texts import texts
+from lab.engine.training import NATS, fit
+from unrolled.measure import evaluate, recall_by_lag
+from unrolled.models import LanguageModel
+from unrolled.records import Metric
+from unrolled.text import Vocabulary, stories
+
+EDGES = [1, 10, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters
+
+
+def measure_recall(network: LanguageModel, config: Config) -> dict:
+    """Ask a model of stories for names and pronouns at every lag, in stories that it has not seen: `RECALL`."""
+    metrics = {}
+    vocabulary, unseen = Vocabulary("".join(texts(config))), stories.corpus(config["asked"], seed=1)
+    for kind in ("name", "pronoun"):
+        shares, counts = recall_by_lag(network, vocabulary, unseen, kind, config["edges"])
+        metrics[kind], metrics[f"{kind}_asked"] = shares.tolist(), counts.tolist()
+    return metrics
+
+
+RECALL = {
+    "name": Metric("", "the share of right answers where a name returns", ("lag_bin",)),
+    "name_asked": Metric("questions", "how many there were", ("lag_bin",)),
+    "pronoun": Metric("", "the share of right answers to whether it was she or he", ("lag_bin",)),
+    "pronoun_asked": Metric("questions", "how many there were", ("lag_bin",)),
+}
+
+
+def recall_axes(config: Config) -> dict:
+    """Return the coordinates of the axis of `RECALL`: the upper edges of the bins of lag."""
+    return {"lag_bin": config["edges"][1:]}
+
+
+def measure(config: Config, seed: int, folder: Path) -> dict:
+    """Train a model on stories; score it, and ask it for names and pronouns."""
+    network, read, *_ = fit(config, seed, folder)
+    return {"nats": evaluate(network, read.held_out).nats_per_symbol} | measure_recall(network, config)
+
+
+RNN = {
+    "text": text("stories", 20_000_000),
+    "model": model("LanguageModel", hidden_size=256),
+    "recipe": recipe(updates=8000, symbols_per_update=2048, seq_len=64, learning_rate=3e-3),
+    "edges": EDGES,
+    "asked": 1_000_000,
+}
+
+EXPERIMENTS = (
+    Experiment(
+        "rnn-recall",
+        "Stories: how far back a vanilla RNN remembers a name, and whether it was she or he",
+        {"nats": NATS} | RECALL,
+        {"rnn": RNN},
+        measure,
+        recall_axes,
+        small={"asked": 20_000},
+    ),
+)

@@ -1,0 +1,227 @@
+"""What becomes of the gradient of a vanilla language model: before, during and after training (chapter 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.texts import encoded
+from lab.engine.training import NATS, model_of, recipe_of
+from unrolled import cells, settings
+from unrolled.cells import initialise
+from unrolled.measure import evaluate, gradients
+from unrolled.models import LanguageModel
+from unrolled.records import Metric
+from unrolled.training import train
+
+WHEN = ("before", "after")  # training
+
+
+def untrained(config: Config, vocab_size: int) -> LanguageModel:
+    """Return the untrained model of a configuration, its cell drawn last and with the ``initialisation`` named there.
+
+    Where the initialisation is None, the recurrent weights begin as PyTorch's do.
+    """
+    model = model_of(config, vocab_size)
+    cell = model.core.cell
+    model.core.cell = cells.RNNCell(cell.input_size, cell.hidden_size, **cell.options())
+    if config["initialisation"] is not None:
+        initialise(model.core.cell, config["initialisation"])
+    return model
+
+
+def last_loss(model: LanguageModel, targets: torch.Tensor) -> gradients.Loss:
+    """Return the loss of the last prediction, nats a sequence, as a function of the last state; targets (batch,)."""
+    return lambda last: cross_entropy(model.output(last), targets, reduction="none")
+
+
+def probe(model: LanguageModel, tokens: torch.Tensor) -> dict:
+    """Measure what happens to the last prediction's gradient on its way back through tokens (batch, time + 1).
+
+    Returns:
+        ``lag``, ``lyapunov``, ``slope`` and ``log_slope`` as `LAG` declares them, each for one moment of the training.
+    """
+    cell = model.core.cell
+    with torch.no_grad():
+        inputs = model.embed(tokens[:, :-1])
+        slopes = gradients.slopes(cells.unroll(cell, inputs)[0], cell.nonlinearity)
+    norms = gradients.gradient_by_lag(cell, inputs, last_loss(model, tokens[:, -1]))
+    return {
+        "lag": (norms / norms[:, :1]).median(dim=0).values.tolist(),
+        "lyapunov": gradients.lyapunov(cell, inputs).clamp(min=-1e3).mean().item(),
+        "slope": slopes.mean().item(),
+        "log_slope": slopes.clamp(min=1e-12).log().mean().item(),
+    }
+
+
+def windows_of(tokens: torch.Tensor, sequences: int, steps: int) -> torch.Tensor:
+    """Return so many windows from all over the text, of `steps` inputs and a target: (sequences, steps + 1)."""
+    starts = torch.linspace(0, len(tokens) - steps - 1, sequences).long()
+    return tokens[starts[:, None].to(tokens.device) + torch.arange(steps + 1, device=tokens.device)]
+
+
+def train_watched(config: Config, seed: int, watch: Callable[[LanguageModel, int, torch.Tensor], None]) -> float:
+    """Train one model; call ``watch(model, updates done, held-out numbers)`` before the first update and after each.
+
+    Returns:
+        Nats per character on the held-out text.
+    """
+    read = encoded(config)
+    held_out = read.held_out.to(settings.device())
+    torch.manual_seed(seed)
+    model = untrained(config, len(read.vocabulary)).to(settings.device())
+    watch(model, 0, held_out)
+    train(model, read.training, recipe_of(config), watch=lambda done: watch(model, done, held_out), progress=False)
+    return evaluate(model, held_out).nats_per_symbol
+
+
+def measure_lag(config: Config, seed: int, folder: Path) -> dict:
+    """Train; measure the gradient at the start and at the end, and the singular values on the way."""
+    singular, probes = [], []
+
+    def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
+        if done in config["watched"]:
+            values, _ = gradients.spectra(model.core.cell.W_hh.double())
+            singular.append([values[0].item(), values.median().item(), values[-1].item()])
+        if done in (0, config["recipe"]["updates"]):
+            probes.append(probe(model, windows_of(held_out, config["sequences"], config["steps"])))
+
+    nats = train_watched(config, seed, watch)
+    return {"nats": nats, "singular": singular} | {name: [each[name] for each in probes] for name in probes[0]}
+
+
+LAG = {
+    "nats": NATS,
+    "singular": Metric("", "the largest, the median and the smallest singular value of W_hh", ("watched", "value")),
+    "lag": Metric(
+        "", "median over the sequences of ‖∂L_T/∂h_t‖ as a share of ‖∂L_T/∂h_T‖, by the lag T − t", ("when", "lag")
+    ),
+    "lyapunov": Metric("nats a step", "the largest Lyapunov exponent, on average over the sequences", ("when",)),
+    "slope": Metric("", "the mean of φ′", ("when",)),
+    "log_slope": Metric("nats", "the mean of ln φ′, with slopes below 1e-12 counted as that", ("when",)),
+}
+
+
+def lag_axes(config: Config) -> dict:
+    """Return the coordinates of the axes of `LAG`."""
+    return {
+        "watched": config["watched"],
+        "value": ("largest", "median", "smallest"),
+        "when": WHEN,
+        "lag": range(config["steps"] + 1),
+    }
+
+
+def measure_histogram(config: Config, seed: int, folder: Path) -> dict:
+    """Train with windows of T steps; halfway, take the last prediction's gradient with respect to W_hh."""
+    axes, seq_len, seen = histogram_axes(config), config["recipe"]["seq_len"], {}
+    edges, steps = np.array([-config["reach"], *axes["bin"]]), axes["steps"]
+
+    def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
+        if done != config["recipe"]["updates"] // 2:
+            return
+        cell, tokens = model.core.cell, windows_of(held_out, config["sequences"], steps[-1])
+        inputs, loss = model.embed(tokens[:, :-1]).detach(), last_loss(model, tokens[:, -1])
+        entries = gradients.recurrent_gradient(cell, inputs[:, -seq_len:], loss)
+        seen["counts"] = np.histogram(np.clip(entries, edges[0], edges[-1]), edges)[0].tolist()
+        seen["spread"] = float(entries.std())
+        with torch.no_grad():
+            _, last = cells.unroll(cell, inputs[:, -seq_len:])
+            seen["loss"] = loss(last).mean().item()
+            states, _ = cells.unroll(cell, inputs)  # (batch, time, hidden)
+            before = torch.cat([torch.zeros_like(states[:, :1]), states[:, :-1]], dim=1)
+        seen["by_steps"] = [
+            float(gradients.recurrent_gradient(cell, inputs[:, -m:], loss, before[:, -m]).std()) for m in steps
+        ]
+
+    return {"nats": train_watched(config, seed, watch)} | seen
+
+
+HISTOGRAM = {
+    "nats": NATS,
+    "counts": Metric(
+        "entries of W_hh",
+        "how many have a gradient in each bin (the outermost take the rest), through a window of T steps that begins "
+        "with an empty state, as in training",
+        ("bin",),
+    ),
+    "spread": Metric("", "the standard deviation of that gradient over the entries"),
+    "loss": Metric("nats per character", "the mean loss of the last predictions"),
+    "by_steps": Metric(
+        "",
+        "the same spread, where the states are those of the longest window, but the gradient is followed through the "
+        "last 1, 2, 4 … steps only",
+        ("steps",),
+    ),
+}
+
+
+def histogram_axes(config: Config) -> dict:
+    """Return the coordinates of the axes of `HISTOGRAM`: the upper edges of the bins, and the numbers of steps."""
+    edges = np.linspace(-config["reach"], config["reach"], config["bins"] + 1)
+    return {"bin": edges[1:].tolist(), "steps": [2**power for power in range(config["longest"].bit_length())]}
+
+
+WATCHED = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
+_STORIES = text("stories", 2_000_000)
+_REMEDIES = {  # nonlinearity, initialisation of W_hh, learning rate
+    "tanh": ("tanh", None, 1e-2),
+    "sigmoid": ("sigmoid", None, 1e-2),
+    "irnn": ("relu", "identity", 1e-3),
+    "orthogonal": ("tanh", "orthogonal", 1e-2),
+}
+
+
+def _vanilla(kind: str) -> Config:
+    nonlinearity, initialisation, _ = _REMEDIES[kind]
+    network = model("LanguageModel", hidden_size=128, cell_options={"nonlinearity": nonlinearity})
+    return {"model": network, "initialisation": initialisation}
+
+
+def _lag(updates: int) -> dict[str, Config]:
+    """Return the contenders of `gradient-lag`."""
+    size = {"updates": updates, "symbols_per_update": 2048, "seq_len": 64}
+    return {
+        kind: _vanilla(kind)
+        | {"text": _STORIES, "recipe": recipe(**size, learning_rate=rate)}
+        | {"sequences": 64, "steps": 128, "watched": WATCHED}
+        for kind, (_, _, rate) in _REMEDIES.items()
+    }
+
+
+def _histogram(updates: int) -> dict[str, Config]:
+    """Return the contenders of `gradient-histogram`: windows of T steps, labelled by T."""
+    size = {"updates": updates, "symbols_per_update": 2048, "learning_rate": 1e-2, "carry": False}
+    return {
+        str(seq_len): _vanilla("tanh")
+        | {"text": text("tinystories-sample"), "recipe": recipe(**size, seq_len=seq_len)}
+        | {"sequences": 64, "reach": 0.03, "bins": 120, "longest": 64}
+        for seq_len in (16, 32, 64)
+    }
+
+
+EXPERIMENTS = (
+    Experiment(
+        "gradient-lag",
+        "Stories: the last prediction's gradient against lag, before and after training, for four beginnings",
+        LAG,
+        _lag(2000),
+        measure_lag,
+        lag_axes,
+        seeds=5,
+    ),
+    Experiment(
+        "gradient-histogram",
+        "TinyStories sample: the last prediction's gradient by W_hh, halfway through training on windows of 16, 32, 64",
+        HISTOGRAM,
+        _histogram(2000),
+        measure_histogram,
+        histogram_axes,
+        seeds=5,
+    ),
+)

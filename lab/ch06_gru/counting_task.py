@@ -1,0 +1,44 @@
+"""How far does each cell count beyond what it was trained on (chapter 6)?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from lab.engine.experiment import Config, Experiment, cell
+from lab.engine.tasks import ENDING, attempt, ending
+from unrolled import tasks
+from unrolled.records import Metric
+
+
+def measure(config: Config, seed: int, folder: Path) -> dict:
+    """Train a cell to count; ask it for aⁿbⁿ with n far beyond those that it was trained on."""
+    task = tasks.Counting(config["length"])
+    torch.manual_seed(seed)
+    model, outcome = attempt(config, task, seed)
+    right = tasks.counted(model, config["limit"]).tolist()
+    ended = ending(outcome, task)
+    return {name: ended[name] for name in ENDED} | {"reach": [*right, False].index(False)}
+
+
+ENDED = ("success", "updates", "loss")
+METRICS = {name: ENDING[name] for name in ENDED} | {
+    "reach": Metric("n", "the last one up to which all answers are right, at most the limit")
+}
+
+
+BUDGET = {"length": 40, "limit": 400, "hidden_size": 10, "updates": 6000, "batch": 32}
+BUDGET |= {"score_every": 100, "sequences": 200, "learning_rate": 1e-2, "clip": 1.0}
+
+EXPERIMENTS = (
+    Experiment(
+        "counting-task",
+        "Strings a^n b^n: how far RNN, GRU and LSTM count beyond the n that they were trained on",
+        METRICS,
+        {kind: BUDGET | {"cell": cell(kind)} for kind in ("rnn", "gru", "lstm")},
+        measure,
+        seeds=5,
+        small={"length": 4, "limit": 8, "updates": 4, "score_every": 2, "sequences": 4},
+    ),
+)

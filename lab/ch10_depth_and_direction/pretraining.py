@@ -1,0 +1,119 @@
+"""How many tagged sentences is it worth to have read others without tags before (chapter 10)?
+
+Two language models read the training sentences of ATIS, one from each side. A tagger that looks at their states is
+compared with one that begins from nothing, after as many updates on as few tagged sentences.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from lab.ch10_depth_and_direction.tagging import answers, given_tags, numbered
+from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.texts import Encoded
+from lab.engine.training import (
+    ANSWER_NATS,
+    PARAMETERS,
+    Answering,
+    fit_examples,
+    mean_loss,
+    model_of,
+    parameters,
+    shared_language_model,
+)
+from unrolled.models import NeuralModel, PretrainedTagger, TaggingNetwork
+from unrolled.records import Metric
+from unrolled.text import Examples, TaggedCorpus, pad_tagged
+
+
+def measure(config: Config, seed: int, folder: Path) -> dict:
+    """Train a tagger on the first sentences of a shuffled order, and ask it for the tags of the test."""
+    read = numbered(config)
+    tagger = partial(model_of, config, len(read.words), len(read.tags))
+    readers = {}
+    if "language_model" in config:
+        for side in ("from_left", "from_right"):
+            sentences = _lines(read.corpus, reverse=side == "from_right")
+            encoded = Encoded(read.words, *map(read.words.encode, sentences))
+            readers[side] = shared_language_model(config["language_model"], seed, folder, encoded, side)
+    order = torch.randperm(len(read.corpus.train), generator=torch.Generator().manual_seed(seed)).tolist()
+    labelled = read.pairs([read.corpus.train[place] for place in order[: config["labelled"]]])
+    answering = Answering(
+        lambda tried: _with_readers(tagger(), readers),
+        lambda tried: Examples(labelled, config["recipe"]["batch"], pad_tagged),
+        Examples(read.pairs(read.corpus.validation), 64, pad_tagged).once(),
+        (read.words, read.tags),
+    )
+    trained = fit_examples(config, seed, folder, answering).model
+    result = answers(given_tags(trained, read), read.corpus, config)
+    right = {name: result[name] for name in ("accuracy", "ambiguous")}
+    shares = {"shares": trained.mixture.shares.tolist()} if isinstance(trained, PretrainedTagger) else {}
+    nats = mean_loss(trained, Examples(read.pairs(read.corpus.test), 64, pad_tagged).once())
+    return right | shares | {"nats": nats, "parameters": parameters(trained)}
+
+
+def _with_readers(tagger: TaggingNetwork, readers: dict[str, NeuralModel]) -> TaggingNetwork:
+    """Return the untrained tagger, with the language models that were trained for it, if any."""
+    return tagger.adopt(readers["from_left"], readers["from_right"]) if readers else tagger
+
+
+def _lines(corpus: TaggedCorpus, *, reverse: bool) -> tuple[list[str], list[str]]:
+    """Return the words of the training and of the validation sentences, each sentence in its order or from its end."""
+
+    def words(part) -> list[str]:
+        return [word for each in part for word in (*(reversed(each.words) if reverse else each.words), END)]
+
+    return words(corpus.train), words(corpus.validation)
+
+
+END = "<unk>"  # between sentences: no training word is unknown, so that number is free
+METRICS = {
+    "parameters": PARAMETERS,
+    "nats": ANSWER_NATS._replace(unit="nats per word", about="what a tag costs in the test"),
+    "accuracy": Metric("", "the share of words of the test with the right tag"),
+    "ambiguous": Metric("", "the same of those words that have more than one tag in training"),
+    "shares": Metric("", "s: how much the tagger takes of each layer, the embedding first", ("layer",)),
+}
+LABELLED = (50, 200, 1000)
+READING, TAGGING = 1500, 600  # updates of the language models, and of the tagger
+
+
+def _contenders() -> dict[str, Config]:
+    corpus = text("atis", words=True, three_parts=True)
+    options = {"core": "lstm", "embedding_size": 64, "hidden_size": 128, "num_layers": 2}
+    language_model = {
+        "text": corpus,
+        "model": model("LanguageModel", **options),
+        "recipe": recipe(updates=READING, batch=32, seq_len=32, learning_rate=4e-3, reset=0.05),
+        "validations": 5,
+    }
+    shared = {
+        "text": corpus,
+        "recipe": recipe(updates=TAGGING, batch=25, seq_len=1, carry=False, learning_rate=4e-3),
+        "validations": 0,
+    }
+    kinds = {
+        "scratch": {"model": model("Tagger", embedding_size=64, hidden_size=64, dropout=0.3)},
+        "pretrained": {
+            "model": model("PretrainedTagger", language_model=options, hidden_size=64, dropout=0.3),
+            "language_model": language_model,
+        },
+    }
+    return {
+        f"{kind} {count}": shared | parts | {"labelled": count} for count in LABELLED for kind, parts in kinds.items()
+    }
+
+
+EXPERIMENTS = (
+    Experiment(
+        "pretraining",
+        "ATIS: a tagger of two language models' states against one from scratch, by the number of tagged sentences",
+        METRICS,
+        _contenders(),
+        measure,
+        seeds=5,
+    ),
+)

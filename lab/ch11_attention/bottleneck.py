@@ -1,0 +1,164 @@
+"""How long a source does one state hold, and what does attention change (chapter 11)?
+
+Encoder–decoders reverse letters and rewrite dates. The learning rate and the initialisation of each are chosen by a
+search; no pair is seen twice.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from lab.engine.experiment import Config, Experiment, model, recipe
+from lab.engine.search import TRIALS, Setting, decided, grid, search_answering
+from lab.engine.training import (
+    ANSWER_CURVE,
+    ANSWER_UPDATES,
+    PARAMETERS,
+    Answering,
+    fit_examples,
+    model_of,
+    parameters,
+    recipe_of,
+    training_seconds,
+)
+from unrolled.decoding import translate
+from unrolled.models import EncoderDecoder
+from unrolled.records import Metric
+from unrolled.tasks import rewriting
+from unrolled.tasks.rewriting import START, STOP, Fresh, Pair, exact
+from unrolled.text import Vocabulary, WordVocabulary, pad_pairs
+
+VALIDATION_SEED, TEST_SEED = 4001 * 1_000_000, 4002 * 1_000_000  # beyond all that `Fresh` draws from
+
+
+def task_of(config: Config) -> rewriting.Task:
+    """Return the task that a configuration has under ``task``."""
+    named = config["task"]
+    return rewriting.TASKS[named["name"]](**named["options"])
+
+
+def answering(config: Config, seed: int = 0) -> Answering:
+    """Return what an encoder–decoder of a configuration learns from.
+
+    Args:
+        config: with ``task``.
+        seed: of the pairs to learn from.
+    """
+    task = task_of(config)
+    held_out = task.pairs(512, torch.Generator().manual_seed(VALIDATION_SEED % 2**32))
+    return Answering(
+        lambda tried: model_of(tried, len(task.sources), 2 + len(task.targets)),
+        lambda tried: Fresh(task, recipe_of(tried).batch, seed),
+        [pad_pairs(held_out, start=START)],
+        (Vocabulary(task.sources), WordVocabulary.of(["<start>", "<stop>", *task.targets])),
+    )
+
+
+def measure(config: Config, seed: int, folder: Path) -> dict:
+    """Train an encoder–decoder and ask it for the targets of new sources, of every length where that can be chosen."""
+    trained = fit_examples(config, seed, folder, answering(config, seed))
+    task, generator = task_of(config), torch.Generator().manual_seed(TEST_SEED % 2**32)
+    result = {
+        "parameters": parameters(trained.model),
+        "seconds": training_seconds(config, trained.checkpoint),
+        "updates": trained.history.validated,
+        "curve": trained.history.validation,
+        "exact": right(trained.model, task.pairs(config["asked"], generator), task.most),
+    }
+    if config["lengths"]:
+        batches = [task.pairs(config["asked"], generator, length) for length in config["lengths"]]
+        sizes = zip(batches, config["lengths"], strict=True)
+        result["by_length"] = [right(trained.model, pairs, length + 1) for pairs, length in sizes]
+    return result
+
+
+def right(network: EncoderDecoder, pairs: list[Pair], most: int) -> float:
+    """Return the share of targets that a network writes exactly, greedily.
+
+    Args:
+        network: the model.
+        pairs: sources and targets.
+        most: the largest number of symbols of a target; what goes on longer is wrong in any case.
+    """
+    batch = pad_pairs(pairs, start=START)
+    hypotheses = translate(network, batch.sources, batch.lengths, start=START, stop=STOP, length=most)
+    return exact([hypothesis.tokens for hypothesis in hypotheses], pairs)
+
+
+METRICS = {
+    "parameters": PARAMETERS,
+    "seconds": Metric("seconds", "how long all updates took together"),
+    "updates": ANSWER_UPDATES,
+    "curve": ANSWER_CURVE._replace(unit="nats per symbol"),
+    "exact": Metric("", "the share of new sources, drawn like those of the training, with an exact target"),
+    "by_length": Metric("", "the same of sources of one length", ("length",)),
+}
+
+
+def axes(config: Config) -> dict:
+    """Return the coordinates of the axis of `METRICS`, in symbols of the source."""
+    return {"length": config["lengths"]}
+
+
+KINDS = {
+    "plain": {},
+    "backwards": {"direction": "backward"},
+    "attention": {"direction": "both", "attention": "additive"},
+    "dot": {"direction": "both", "attention": "dot"},
+    "scaled": {"direction": "both", "attention": "scaled"},
+}
+UNITS = (32, 64, 128)  # of the state
+RATES = [4e-3, 8e-3, 1.6e-2, 3.2e-2]
+SETTINGS: list[Setting] = grid(RATES, [{"initialisation": kind} for kind in ("uniform", "orthogonal")])
+UPDATES, LONGEST = 2000, 16
+
+
+def _bases() -> dict[str, Config]:
+    """Return the contenders before anything is chosen: three sizes of three kinds, and the other scores at one size."""
+    reversal = {"name": "reversal", "options": {"longest": LONGEST, "letters": 26}}
+    dates = {"name": "dates", "options": {"first": 1900, "last": 2099}}
+    tasks = {"reversal": (reversal, list(range(1, LONGEST + LONGEST // 4 + 1))), "dates": (dates, [])}
+    wanted = [("reversal", kind, units) for units in UNITS for kind in ("plain", "attention")]
+    wanted += [("reversal", kind, 64) for kind in ("backwards", "dot", "scaled")]
+    wanted += [("dates", kind, 64) for kind in ("plain", "attention")]
+    contenders = {}
+    for name, kind, units in wanted:
+        task, lengths = tasks[name]
+        contenders[f"{name}/{kind} {units}"] = {
+            "task": task,
+            "lengths": lengths,
+            "asked": 400,
+            "model": model("EncoderDecoder", core="lstm", hidden_size=units, **KINDS[kind]),
+            "recipe": recipe(updates=UPDATES, batch=64, seq_len=1, carry=False),
+        }
+    return contenders
+
+
+def _search(base: Config) -> Config:
+    """Return a search, half as long as the training that it decides."""
+    shorter = {"recipe": base["recipe"] | {"updates": UPDATES // 2}}
+    return base | shorter | {"grid": SETTINGS, "keep": [[0.25, 3], [0.5, 2]]}
+
+
+EXPERIMENTS = (
+    Experiment(
+        "bottleneck-tuning",
+        "Reversal and dates: learning rate and initialisation for each encoder-decoder",
+        TRIALS,
+        {label: _search(base) for label, base in _bases().items()},
+        partial(search_answering, answering=answering),
+        seeds=1,
+    ),
+    Experiment(
+        "bottleneck",
+        "Reversal and dates: exact targets against length, for three sizes of the state, with and without attention",
+        METRICS,
+        decided("bottleneck-tuning", _bases()),
+        measure,
+        axes,
+        small={"asked": 4, "lengths": [1, 2]},
+    ),
+)

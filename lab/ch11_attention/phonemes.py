@@ -1,0 +1,214 @@
+"""How well do encoder–decoders pronounce words, beside a model that counts (chapter 11)?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.search import TRIALS, Setting, decided, grid, search_answering
+from lab.engine.training import (
+    ANSWER_CURVE,
+    ANSWER_NATS,
+    ANSWER_UPDATES,
+    PARAMETERS,
+    Answering,
+    fit_examples,
+    mean_loss,
+    model_of,
+    parameters,
+    recipe_of,
+    training_seconds,
+)
+from unrolled.decoding import translate
+from unrolled.measure import error_rates
+from unrolled.models import EncoderDecoder
+from unrolled.ngram import JointSequence
+from unrolled.records import Metric
+from unrolled.text import Examples, Pronunciations, Vocabulary, WordVocabulary, load_cmudict, pad_pairs
+
+START, STOP = 0, 1
+MOST = 40  # symbols of a target, its end symbol included; the longest word of the dictionary has fewer phonemes
+SHOWN = 12  # alignments that are kept to be drawn
+dictionary = lru_cache(maxsize=1)(load_cmudict)
+
+
+class Spelt(NamedTuple):
+    """The dictionary in numbers: letters, and phonemes after `START` and `STOP`."""
+
+    letters: Vocabulary
+    sounds: WordVocabulary
+    words: Pronunciations
+
+    def pairs(self, words: dict[str, tuple[tuple[str, ...], ...]]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Return a pair of letters and phonemes for each pronunciation of each word."""
+        end = torch.tensor([STOP])
+        return [
+            (self.letters.encode(word), torch.cat([self.sounds.encode(each), end]))
+            for word, listed in words.items()
+            for each in listed
+        ]
+
+
+def spelt() -> Spelt:
+    """Return the dictionary in numbers."""
+    words = dictionary()
+    sounds = WordVocabulary.of(["<start>", "<stop>", *words.phonemes])
+    return Spelt(Vocabulary("abcdefghijklmnopqrstuvwxyz"), sounds, words)
+
+
+def answering(config: Config) -> Answering:
+    """Return what an encoder–decoder of a configuration learns from."""
+    read = spelt()
+    learnt, held_out = read.pairs(read.words.train), read.pairs(read.words.validation)
+    padded = partial(pad_pairs, start=START)
+    return Answering(
+        lambda tried: model_of(tried, len(read.letters), len(read.sounds)),
+        lambda tried: Examples(learnt, recipe_of(tried).batch, padded),
+        Examples(held_out, 256, padded).once(),
+        (read.letters, read.sounds),
+    )
+
+
+def measure(config: Config, seed: int, folder: Path) -> dict:
+    """Train an encoder–decoder, or count, and transcribe the words of the test."""
+    read = spelt()
+    test = dict(itertools.islice(read.words.test.items(), config["asked"]))
+    if "order" in config:
+        joint = JointSequence(read.words.train, config["order"])
+        return rates("beam", [joint.transcribe(word) for word in test], test)
+    trained = fit_examples(config, seed, folder, answering(config))
+    network = trained.model
+    result = {
+        "parameters": parameters(network),
+        "seconds": training_seconds(config, trained.checkpoint),
+        "updates": trained.history.validated,
+        "curve": trained.history.validation,
+        "nats": mean_loss(network, Examples(read.pairs(test), 256, partial(pad_pairs, start=START)).once()),
+    }
+    for name, width in (("greedy", 1), ("beam", config["width"])):
+        result |= rates(name, transcribe(network, read, list(test), width), test)
+    return result | (_alignments(network, read, test) if network.score is not None else {})
+
+
+def transcribe(network: EncoderDecoder, read: Spelt, words: Sequence[str], width: int) -> list[tuple[str, ...]]:
+    """Return the phonemes that a network writes for each word, by a beam of a width."""
+    written = []
+    for start in range(0, len(words), 256):
+        pairs = [(read.letters.encode(word), torch.tensor([STOP])) for word in words[start : start + 256]]
+        batch = pad_pairs(pairs, start=START)
+        options = {"start": START, "stop": STOP, "length": MOST, "width": width}
+        for hypothesis in translate(network, batch.sources, batch.lengths, **options):
+            sounds = [number for number in hypothesis.tokens.tolist() if number not in (START, STOP)]
+            written.append(tuple(read.sounds.decode(sounds)) if sounds else ())
+    return written
+
+
+def rates(name: str, written: Sequence[Sequence[str]], test: dict[str, tuple[tuple[str, ...], ...]]) -> dict:
+    """Return phoneme and word error rate, and the latter by the length of the word in `EDGES`, under names."""
+    total = error_rates(written, list(test.values()))
+    by_length = []
+    for low, high in zip(EDGES, EDGES[1:], strict=False):
+        here = [place for place, word in enumerate(test) if low <= len(word) < high]
+        listed = list(test.values())
+        some = error_rates([written[place] for place in here], [listed[place] for place in here]) if here else None
+        by_length.append(some.words if some else 0.0)
+    return {f"{name}_phonemes": total.phonemes, f"{name}_words": total.words, f"{name}_by_length": by_length}
+
+
+def _alignments(network: EncoderDecoder, read: Spelt, test: dict[str, tuple[tuple[str, ...], ...]]) -> dict:
+    """Return the letters, the phonemes and the weights of some words of the test, of six to ten letters."""
+    words = [word for word in test if 6 <= len(word) <= 10][:SHOWN]
+    batch = pad_pairs(read.pairs({word: test[word][:1] for word in words}), start=START)
+    weights = [
+        f"{' '.join(map(str, row.flatten().mul(1000).round().int().tolist()))}" for row in network.alignments(batch)
+    ]
+    return {"aligned": words, "aligned_to": [" ".join(test[word][0]) for word in words], "weights": weights}
+
+
+EDGES = (1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 40)  # of the bins of the word's length, in letters
+METRICS = {
+    "parameters": PARAMETERS,
+    "seconds": Metric("seconds", "how long all updates took together"),
+    "nats": ANSWER_NATS._replace(unit="nats per phoneme", about="what a phoneme costs in the test"),
+    "updates": ANSWER_UPDATES,
+    "curve": ANSWER_CURVE._replace(unit="nats per phoneme"),
+    "greedy_phonemes": Metric("", "the phoneme error rate in the test, decoded greedily"),
+    "greedy_words": Metric("", "the word error rate"),
+    "greedy_by_length": Metric("", "the same by the number of letters", ("letters",)),
+    "beam_phonemes": Metric("", "the phoneme error rate in the test, decoded by a beam"),
+    "beam_words": Metric("", "the word error rate"),
+    "beam_by_length": Metric("", "the same by the number of letters", ("letters",)),
+    "aligned": Metric("", "some words of the test", ("word",)),
+    "aligned_to": Metric("", "their phonemes", ("word",)),
+    "weights": Metric("", "the attention of each phoneme, and of the end, to each letter, in thousandths", ("word",)),
+}
+
+
+def axes(config: Config) -> dict:
+    """Return the coordinates of the axis of `METRICS`: the lower edges of the bins of length, in letters."""
+    return {"letters": EDGES[:-1]}
+
+
+KINDS = {
+    "plain": {"direction": "forward"},
+    "backwards": {"direction": "backward"},
+    "both": {"direction": "both"},
+    "attention": {"direction": "both", "attention": "additive"},
+}
+RATES = [2e-3, 4e-3, 8e-3, 1.6e-2]
+SETTINGS: list[Setting] = grid(RATES, [{"dropout": rate} for rate in (0.0, 0.2)])
+UPDATES = 12_000
+ASKED = {"text": text("cmudict", three_parts=True), "asked": 12_000}
+
+
+def _base(kind: str) -> Config:
+    """Return a contender before anything is chosen."""
+    return ASKED | {
+        "width": 4,
+        "model": model("EncoderDecoder", core="torch-lstm", hidden_size=128, **KINDS[kind]),
+        "recipe": recipe(updates=UPDATES, batch=64, seq_len=1, carry=False),
+    }
+
+
+def _search(kind: str) -> Config:
+    """Return a search, as long as a quarter of the training that it decides."""
+    base = _base(kind)
+    shorter = {"recipe": base["recipe"] | {"updates": UPDATES // 4}}
+    return base | shorter | {"grid": SETTINGS, "keep": [[0.25, 4], [0.5, 2]]}
+
+
+EXPERIMENTS = (
+    Experiment(
+        "phonemes-tuning",
+        "Letters to phonemes: learning rate and dropout for each encoder-decoder",
+        TRIALS,
+        {kind: _search(kind) for kind in KINDS},
+        partial(search_answering, answering=answering),
+        seeds=1,
+    ),
+    Experiment(
+        "phonemes",
+        "Letters to phonemes: error rates of encoder-decoders with and without attention",
+        METRICS,
+        decided("phonemes-tuning", {kind: _base(kind) for kind in KINDS}),
+        measure,
+        axes,
+        small={"asked": 4, "width": 2},
+    ),
+    Experiment(
+        "phonemes-counted",
+        "Letters to phonemes: error rates of n-grams of letters with their phonemes",
+        {name: metric for name, metric in METRICS.items() if name.startswith("beam")},
+        {f"joint-sequence {order}": ASKED | {"order": order} for order in (3, 6)},
+        measure,
+        axes,
+        seeds=1,
+        small={"asked": 4},
+    ),
+)

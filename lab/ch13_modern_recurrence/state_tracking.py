@@ -1,0 +1,160 @@
+"""What can a state track whose gates see only the input, and how much can it hold (chapter 13)?
+
+The shell game is learned over 40 steps and played on for 256. With two cups it is parity. Associative recall asks for
+more and more pairs. Every network has its learning rate from a search of its own.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from lab.engine.experiment import Config, Experiment, cell
+from lab.engine.search import decided, grid
+from lab.engine.tasks import ENDING, TRIALS, Attending, ending, search_on, train_on
+from unrolled import settings
+from unrolled.records import Metric
+from unrolled.tasks import AssociativeRecall, ShellGame, Task
+
+RATES = [1e-3, 3e-3, 1e-2, 3e-2]
+ORTHOGONAL = {"initialisation": "orthogonal"}
+CELLS = {
+    "tanh": ("rnn", {}),
+    "gru": ("gru", {}),
+    "lstm": ("lstm", {}),
+    "mingru": ("mingru", {}),
+    "mingru, signed": ("mingru", {"signed": True}),
+    "minlstm": ("minlstm", {}),
+    "linear attention": ("linear-attention", {"num_heads": 4, "gated": True}),
+}
+
+
+@torch.no_grad()
+def answers(model: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+    """Return what a network answers at every step, (batch, time), on the CPU."""
+    return model(inputs.to(settings.device())).argmax(dim=-1).cpu()
+
+
+def game_of(config: Config) -> ShellGame:
+    """Return the shell game of a configuration, as long as in training."""
+    return ShellGame(config["length"], config["cups"])
+
+
+def measure_tracking(config: Config, seed: int, folder: Path) -> dict:
+    """Train a network on games of one length, then ask it where the ball is in longer ones."""
+    model, outcome = train_on(config, game_of(config), seed, config["updates"])
+    longer = ShellGame(config["played"], config["cups"])
+    inputs, targets = longer.batch(config["games"], torch.Generator().manual_seed(seed))
+    right = answers(model, inputs) == targets  # (games, steps)
+    return ending(outcome, game_of(config)) | {"right": right.double().mean(dim=0).tolist()}
+
+
+TRACKING = ENDING | {"right": Metric("", "the share of games in which the ball is where the network says", ("step",))}
+
+
+def steps(config: Config) -> dict:
+    """Return the coordinates of the axis of `TRACKING`."""
+    return {"step": range(1, config["played"] + 1)}
+
+
+def _games() -> dict[str, Config]:
+    """Return every network with two and with five cups, before its learning rate is chosen."""
+    budget = {"hidden_size": 64, "updates": 4000, "batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
+    asked = {"length": 40, "played": 256, "games": 1000}
+    return {
+        f"{cups} cups: {name}": budget | asked | {"cups": cups, "cell": cell(kind, **ORTHOGONAL, **options)}
+        for cups in (2, 5)
+        for name, (kind, options) in CELLS.items()
+    }
+
+
+def recall_of(config: Config) -> AssociativeRecall:
+    """Return the task of associative recall of a configuration."""
+    return AssociativeRecall(config["pairs"], config["keys"], config["values"])
+
+
+def measure_recall(config: Config, seed: int, folder: Path) -> dict:
+    """Train a network to recall some number of pairs, and count its right answers."""
+    task = recall_of(config)
+    model, outcome = train_on(config, task, seed, config["updates"])
+    inputs, targets = task.batch(config["asked"], torch.Generator().manual_seed(seed))
+    right = answers(model, inputs)[targets >= 0] == targets[targets >= 0]
+    return ending(outcome, task) | {"right": right.double().mean().item(), "state": carried(model, task)}
+
+
+def carried(model: nn.Module, task: AssociativeRecall) -> int:
+    """Return how many numbers a network carries when it has read all pairs: its state, or their keys and values."""
+    if isinstance(model, Attending):
+        return 2 * model.size * task.pairs
+    state = model.cell.state_sizes
+    return sum(state.values()) - (state["h"] if len(state) == 3 else 0)  # of linear attention h is only shown
+
+
+RECALLED = ENDING | {
+    "right": Metric("", "the share of right answers"),
+    "state": Metric("numbers", "how many are carried once all pairs are read: a state, or a cache"),
+}
+RECALLING = {  # the hidden sizes of each network
+    "gru": (32, 128),
+    "mingru": (32, 128),
+    "linear attention, one head": (8, 16, 32),
+    "attention": (16,),
+}
+
+
+def _recalls() -> dict[str, Config]:
+    """Return every network with every number of pairs, before its learning rate is chosen."""
+    budget = {"updates": 12_000, "batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
+    cells = {name: cell(kind, **ORTHOGONAL, **options) for name, (kind, options) in CELLS.items()}
+    cells["linear attention, one head"] = cell("linear-attention", **ORTHOGONAL)
+    cells["attention"] = {"kind": "attention"}
+    return {
+        f"{name} {size}: {pairs} pairs": budget
+        | {"pairs": pairs, "keys": 64, "values": 16, "asked": 1000, "hidden_size": size}
+        | {"cell": cells[name]}
+        for name, sizes in RECALLING.items()
+        for size in sizes
+        for pairs in (4, 8, 16, 32)
+    }
+
+
+def _search(title: str, name: str, bases: dict[str, Config], task_of: Callable[[Config], Task]) -> Experiment:
+    """Return the search for the learning rates of some networks."""
+    searches = {label: config | {"grid": grid(RATES, [{}])} for label, config in bases.items()}
+    measured = partial(search_on, task_of)
+    return Experiment(
+        name, f"{title}: the learning rate for each network", TRIALS, searches, measured, seeds=1, small=SMALL
+    )
+
+
+SMALL = {"hidden_size": 4, "updates": 4, "score_every": 2, "sequences": 8, "batch": 4}
+SMALL |= {"length": 4, "played": 6, "games": 4, "asked": 4}
+GAME = "The shell game: where the ball is, far beyond the length learned, by gates that see the state or not"
+RECALL = "Associative recall: how many pairs a state of fixed size can hold"
+
+EXPERIMENTS = (
+    _search(GAME, "state-tracking-tuning", _games(), game_of),
+    Experiment(
+        "state-tracking",
+        GAME,
+        TRACKING,
+        decided("state-tracking-tuning", _games(), operator.or_),
+        measure_tracking,
+        steps,
+        small=SMALL,
+    ),
+    _search(RECALL, "associative-recall-tuning", _recalls(), recall_of),
+    Experiment(
+        "associative-recall",
+        RECALL,
+        RECALLED,
+        decided("associative-recall-tuning", _recalls(), operator.or_),
+        measure_recall,
+        small=SMALL,
+    ),
+)

@@ -1,0 +1,170 @@
+"""Run experiments part by part; a run that was killed goes on where it was."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from lab.engine import provenance, search, store
+from lab.engine.experiment import Config, Experiment
+from lab.engine.store import Part
+from lab.engine.texts import data_digest
+from unrolled import settings
+from unrolled.records import Contender, Record, digest
+from unrolled.training import distributed
+from unrolled.whole_files import writing
+
+TOGETHER = "all"  # the folder of contenders that are measured in one go
+AGAIN = "delete it, and it is measured again"
+
+
+def run(
+    experiment: Experiment,
+    seeds: Sequence[int] | None = None,
+    folder: Path | str = "runs",
+    *,
+    contenders: Sequence[str] | None = None,
+    resume: bool = False,
+    fresh: bool = False,
+    record: bool = False,
+) -> tuple[Record, list[Path]]:
+    """Run an experiment and return what it measured, and the folders that it worked in.
+
+    It goes part by part, a contender and a seed at a time. Each part works in a folder of its own, where its result,
+    its trained models and their checkpoints stay; a run that was killed goes on from there when the same call is made
+    again.
+
+    Args:
+        experiment: what to measure.
+        seeds: the seeds to measure; all that a complete record has where None.
+        folder: where to work.
+        contenders: the labels of those to measure; all where None.
+        resume: refuse to begin where there is nothing to go on from: another folder or configuration would otherwise
+            begin at the beginning without a word.
+        fresh: begin at the beginning. What there is moves to the folder ``aside`` inside `folder`.
+        record: put each part into the book's record as soon as it is measured, and what a search chose into
+            `search.CHOSEN`.
+
+    Raises:
+        ValueError: no such contender, no seed, or nothing to resume.
+        NotChosen: the settings of a contender wait for a search.
+        RuntimeError: another run is at work in the same place, or a result is damaged.
+        RecordError: the book's record is damaged or was changed by hand.
+    """
+    seeds = range(experiment.seeds) if seeds is None else seeds
+    if not seeds or min(seeds) < 0 or max(seeds) > settings.LAST:
+        raise ValueError(f"seeds are {list(seeds)}; at least one is needed, from 0 to {settings.LAST}")
+    labels = list(experiment.contenders) if contenders is None or experiment.together else list(contenders)
+    configs = {label: experiment.config(label) for label in labels}
+    if record:
+        store.recorded(experiment)  # refused now rather than after an hour
+    data = {label: data_digest(configs[label]) for label in labels}
+    units = [labels] if experiment.together else [[label] for label in labels]
+    work = [(unit, seed, _folder(experiment, configs, data, unit, seed, folder)) for seed in seeds for unit in units]
+    if resume and not any(place.exists() for *_, place in work):
+        raise ValueError(
+            f"there is nothing to resume: nothing of this is in {folder}/{experiment.name}; begin without resume"
+        )
+    parts: dict[str, dict[int, Part]] = {label: {} for label in labels}
+    with ExitStack() as held:
+        distributed.first(lambda: [_prepare(place, Path(folder), fresh, held) for *_, place in work])
+        for unit, seed, place in work:
+            for label, part in _measured(experiment, configs, data, unit, seed, place).items():
+                parts[label][seed] = part
+                if record:
+                    distributed.first(lambda label=label, seed=seed, part=part: _record(experiment, label, seed, part))
+    made = {
+        label: Contender(label, config, dict(experiment.axes(config)), parts[label])
+        for label, config in configs.items()
+    }
+    record_made = Record(experiment.name, experiment.title, dict(experiment.metrics), experiment.seeds, made)
+    return record_made, [place for *_, place in work]
+
+
+def _record(experiment: Experiment, label: str, seed: int, part: Part) -> None:
+    """Put a part into the book's record; where it is a search, what it chose is frozen, too."""
+    store.add(experiment, label, seed, part)
+    if "chosen" in part["metrics"]:
+        search.freeze(experiment, label, part["metrics"])
+
+
+def _folder(
+    experiment: Experiment,
+    configs: dict[str, Config],
+    data: dict[str, str],
+    unit: list[str],
+    seed: int,
+    folder: Path | str,
+) -> Path:
+    """Return where a part works: another configuration or text has another place."""
+    content = {label: [configs[label], data[label]] for label in unit}
+    contender = TOGETHER if experiment.together else unit[0]
+    return Path(folder) / experiment.name / contender / f"seed-{seed}-{digest(content)}"
+
+
+def _prepare(place: Path, folder: Path, fresh: bool, held: ExitStack) -> None:
+    """Hold the place of a part, and move aside what is there where it is to begin at the beginning."""
+    try:
+        with writing(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(FileLock(place.with_name(f".{place.name}.lock")).acquire(timeout=0))
+    except Timeout as error:
+        raise RuntimeError(f"another run is at work in {place}; wait for its end, or take another folder") from error
+    if fresh and place.exists():
+        aside = folder / "aside" / place.relative_to(folder)
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        places = (aside.with_name(f"{aside.name}-{number}") for number in itertools.count(1))
+        place.rename(next(other for other in places if not other.exists()))
+
+
+def _measured(
+    experiment: Experiment, configs: dict[str, Config], data: dict[str, str], unit: list[str], seed: int, folder: Path
+) -> dict[str, Part]:
+    """Return the parts of some contenders with one seed; from the file in their folder where they were measured before.
+
+    Where several processes work together, all of them measure, and the first one keeps the result and tells the others.
+    """
+    file = folder / "result.json"
+    if not distributed.first(file.exists):
+        resumed, started = distributed.first(folder.exists), time.perf_counter()
+        distributed.first(lambda: _begin(folder))
+        if experiment.together:
+            metrics = experiment.measure({label: configs[label] for label in unit}, seed, folder)
+        else:
+            metrics = {unit[0]: experiment.measure(configs[unit[0]], seed, folder)}
+        seconds = None if resumed else round((time.perf_counter() - started) / len(unit), 1)
+        circumstances = distributed.first(lambda: provenance.history(folder))
+        parts = {}
+        for label in unit:
+            experiment.check(label, metrics[label], configs[label])
+            parts[label] = {"metrics": metrics[label], "seconds": seconds, "circumstances": circumstances}
+            parts[label]["data"] = data[label]
+        distributed.first(lambda: store.keep(file, {"digest": digest(parts), "parts": parts}))
+    content = distributed.first(file.read_bytes)
+    try:
+        result = json.loads(content)
+        parts = {label: result["parts"][label] for label in unit}
+        changed = digest(result["parts"]) != result["digest"]
+    except (ValueError, TypeError, LookupError) as error:
+        raise RuntimeError(f"{file} is damaged ({error!r}); {AGAIN}") from error
+    if changed:
+        raise RuntimeError(f"{file} is not as it was measured; {AGAIN}")
+    return parts
+
+
+def _begin(folder: Path) -> None:
+    """Note that a measurement begins in a folder, or goes on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    provenance.note_start(folder)
+
+
+def models(folders: Sequence[Path]) -> list[Path]:
+    """Return the folders, of those that a run worked in, that hold a trained model, shared ones included."""
+    shared = [folder.parent.parent / marker.name for folder in folders for marker in folder.glob("shared-*")]
+    return [folder for folder in dict.fromkeys([*folders, *shared]) if any(folder.glob("*.model"))]

@@ -1,0 +1,160 @@
+"""A cell is trained on a task of memory: how it begins, and how it ends; several experiments do this."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from lab.engine import search
+from lab.engine.experiment import Config
+from lab.engine.search import Setting
+from lab.engine.store import kept
+from lab.engine.training import cell_of
+from unrolled import cells, settings, tasks
+from unrolled.models import causal_mask, scaled_dot_product
+from unrolled.records import Metric
+
+
+def initialised_cell(config: Config, input_size: int) -> cells.Cell:
+    """Return the cell of a configuration; its recurrent weights are drawn again where it has an ``initialisation``."""
+    made = cell_of(config, input_size)
+    return cells.initialise(made, config["initialisation"]) if config.get("initialisation") else made
+
+
+class Attending(nn.Module):
+    """Answer at every step from what one head of causal attention finds: a memory that grows (:eq:`eq-self-attention`).
+
+    Args:
+        input_size: of a step's vector.
+        size: of a query, a key and a value.
+        output_size: of an answer.
+
+    Example:
+        >>> tuple(Attending(5, 16, output_size=3)(torch.zeros(2, 7, 5)).shape)
+        (2, 7, 3)
+    """
+
+    def __init__(self, input_size: int, size: int, output_size: int):
+        super().__init__()
+        self.size = size
+        self.project = nn.Linear(input_size, 3 * size)  # queries, keys and values
+        self.output = nn.Linear(size, output_size)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the answers, (batch, time, output_size), to inputs (batch, time, input_size)."""
+        queries, keys, values = self.project(inputs).chunk(3, dim=-1)
+        heads, _ = scaled_dot_product(queries, keys, values, causal_mask(inputs.shape[1], inputs.device))
+        return self.output(heads)
+
+
+def network_of(config: Config, task: tasks.Task) -> nn.Module:
+    """Return the untrained network of a configuration: its cell with a linear layer on top, or a head of attention."""
+    if config["cell"]["kind"] == "attention":
+        return Attending(task.input_size, config["hidden_size"], task.output_size)
+    return tasks.SequenceModel(initialised_cell(config, task.input_size), task.output_size)
+
+
+def attempt(config: Config, task: tasks.Task, seed: int) -> tuple[nn.Module, tasks.Outcome]:
+    """Train the network of a configuration on a task until it solves it or the budget is spent.
+
+    Args:
+        config: what `network_of` needs, with ``updates``, ``batch``, ``score_every``, ``sequences``, ``learning_rate``,
+            and ``clip``, the norm that the gradient is scaled down to (None: never).
+        task: what to learn.
+        seed: of the sequences.
+
+    Returns:
+        The trained model, and how it ended.
+    """
+    model = network_of(config, task).to(settings.device())
+    outcome = tasks.solve(
+        model,
+        task,
+        updates=config["updates"],
+        batch=config["batch"],
+        learning_rate=config["learning_rate"],
+        clip=math.inf if config["clip"] is None else config["clip"],
+        seed=seed,
+        score_every=config["score_every"],
+        sequences=config["sequences"],
+    )
+    return model, outcome
+
+
+def ending(outcome: tasks.Outcome, task: tasks.Task) -> dict[str, float]:
+    """Return how a training ended, as `ENDING` declares it."""
+    finite = [loss for loss in outcome.scores if math.isfinite(loss)]
+    return {
+        "success": int(outcome.success),
+        "diverged": int(outcome.diverged),
+        "updates": outcome.updates,
+        "loss": finite[-1] / task.trivial if finite else 1.0,
+    }
+
+
+ENDING = {
+    "success": Metric("", "1 where the task was solved, else 0"),
+    "diverged": Metric("", "1 where the loss became infinite or NaN, which ends the training, else 0"),
+    "updates": Metric("updates", "how many there were until success, divergence or the end of the budget"),
+    "loss": Metric("", "the last finite one on fresh sequences, as a share of that without memory; 1 if there is none"),
+}
+
+
+@contextmanager
+def flushing() -> Iterator[None]:
+    """Take subnormal numbers for zero for a while.
+
+    A gradient that vanishes is subnormal before it is zero, and such numbers take a processor several times longer.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+def train_on(config: Config, task: tasks.Task, seed: int, updates: int) -> tuple[nn.Module, tasks.Outcome]:
+    """Train the network of a configuration on a task for at most so many updates."""
+    torch.manual_seed(seed)
+    with flushing():
+        return attempt(config | {"updates": updates}, task, seed)
+
+
+def search_on(task_of: Callable[[Config], tasks.Task], config: Config, seed: int, folder: Path) -> dict:
+    """Try every setting for a quarter of the updates; choose the one that solves the task soonest, or ends lowest.
+
+    Args:
+        task_of: maps a configuration to its task.
+        config: with ``grid``, settings each replacing some of its values.
+        seed: of the first weights and of the sequences.
+        folder: where to keep the trials.
+    """
+    task, trials = task_of(config), []
+
+    def tried(setting: Setting) -> dict:
+        _, outcome = train_on(config | setting, task, seed, config["updates"] // 4)
+        return ending(outcome, task)
+
+    for number, setting in enumerate(config["grid"]):
+        trials.append(kept(folder / f"trial-{number}.json", partial(tried, setting)))
+
+    def rank(number: int) -> tuple[int, float]:
+        trial = trials[number]
+        return (0, trial["updates"]) if trial["success"] else (1, math.inf if trial["diverged"] else trial["loss"])
+
+    return {
+        "trial_loss": [trial["loss"] for trial in trials],
+        "trial_updates": [trial["updates"] for trial in trials],
+        "chosen": min(range(len(trials)), key=rank),
+    }
+
+
+TRIALS = {name: search.TRIALS[name] for name in ("trial_updates", "chosen")} | {
+    "trial_loss": Metric("", "the loss of each trial in the end, as a share of that without memory", ("trial",))
+}

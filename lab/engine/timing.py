@@ -1,0 +1,18 @@
+"""How long several works take, each in turn: whatever else the machine does slows all of them alike."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Hashable, Mapping
+from typing import TypeVar
+
+from lab.engine.experiment import Config
+from unrolled.measure.hardware import seconds
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def medians(works: Mapping[Key, Callable[[], object]], config: Config) -> dict[Key, float]:
+    """Return the median of how long each work takes, seconds, over ``rounds`` that follow ``warm_up`` others."""
+    rounds = [{key: seconds(work) for key, work in works.items()} for _ in range(config["warm_up"] + config["rounds"])]
+    return {key: statistics.median(taken[key] for taken in rounds[config["warm_up"] :]) for key in works}

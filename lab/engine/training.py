@@ -1,0 +1,247 @@
+"""Train what a configuration names: a model by a recipe, on a text or on examples with an answer.
+
+``model`` and ``recipe`` hold the keywords of the library's own classes, and only those that its defaults do not give:
+``{"model": {"kind": "LanguageModel", "core": "gru"}, "recipe": {"updates": 2000}}``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from filelock import FileLock
+
+from lab.engine import provenance
+from lab.engine.experiment import Config
+from lab.engine.store import shared_folder
+from lab.engine.texts import Encoded, encoded
+from unrolled import cells, settings
+from unrolled.models import KINDS, EncoderDecoder, Network, NeuralModel, TaggingNetwork, save_model
+from unrolled.records import Metric
+from unrolled.text import Batch, Examples, PairBatch, Vocabulary, WordVocabulary
+from unrolled.training import History, Recipe, distributed, train, train_examples
+
+AnsweringModel = TaggingNetwork | EncoderDecoder
+Batches = Sequence[Batch | PairBatch]
+
+
+def recipe_of(config: Config) -> Recipe:
+    """Return the recipe that a configuration has under ``recipe``.
+
+    In place of ``batch`` there may be ``symbols_per_update``: as many streams as make up so many symbols. A ``clip`` of
+    None never scales, which JSON has no number for.
+    """
+    fields = dict(config["recipe"])
+    if "symbols_per_update" in fields:
+        fields["batch"] = fields.pop("symbols_per_update") // fields["seq_len"]
+    if fields.get("clip", 1.0) is None:
+        fields["clip"] = math.inf
+    return Recipe(**fields)
+
+
+def model_of(config: Config, vocab_size: int, answers: int | None = None) -> Network:
+    """Return the untrained model that a configuration has under ``model``.
+
+    Args:
+        config: with ``model``: its ``kind``, one of `models.KINDS`, and its keywords.
+        vocab_size: the number of symbols that it reads.
+        answers: the number of tags, or of symbols of the targets, where it reads one vocabulary and writes another; as
+            many as it reads where None.
+    """
+    keywords = dict(config["model"])
+    kind = KINDS[keywords.pop("kind")]
+    sizes = (vocab_size, vocab_size if answers is None else answers) if hasattr(kind, "loss") else (vocab_size,)
+    return kind(*sizes, **keywords)
+
+
+def cell_of(config: Config, input_size: int) -> cells.Cell:
+    """Return the untrained cell that a configuration has under ``cell`` and ``hidden_size``.
+
+    Under ``cell`` are its ``kind``, one of `cells.CELLS`, and its keywords.
+    """
+    keywords = dict(config["cell"])
+    return cells.CELLS[keywords.pop("kind")](input_size, config["hidden_size"], **keywords)
+
+
+class Trained(NamedTuple):
+    """A trained language model, the text that it was trained on, what happened, and the file of its checkpoint."""
+
+    model: NeuralModel
+    text: Encoded
+    history: History
+    checkpoint: Path
+
+
+def fit(
+    config: Config,
+    seed: int,
+    folder: Path,
+    *,
+    text: Encoded | None = None,
+    untrained: Callable[[int], NeuralModel] | None = None,
+    until: int | None = None,
+    name: str = "model",
+) -> Trained:
+    """Train a language model on a text by a recipe, from a checkpoint where there is one.
+
+    It is scored ten times on the way, or as often as the ``validations`` of the configuration say, 0 for never. When it
+    is trained to the end, it is saved in the folder, in a file that ends in ``.model``.
+
+    Args:
+        config: with ``model``, ``recipe`` and ``text``.
+        seed: of the first weights.
+        folder: where to keep the run.
+        text: what to train on and to score, where it is not that of the configuration.
+        untrained: maps the number of symbols to the untrained model, where it is not that of the configuration.
+        until: stop after this update; the same call with a later one goes on.
+        name: of the files, where several models are trained in one folder.
+    """
+    text = encoded(config) if text is None else text
+    make = partial(untrained or partial(model_of, config), len(text.vocabulary))
+
+    def learn(model: NeuralModel, recipe: Recipe, **how) -> History:
+        return train(model, text.training, recipe, validation=text.held_out, **how)
+
+    model, history, checkpoint = _trained(config, seed, folder, name, until, make, learn, (text.vocabulary,))
+    return Trained(model, text, history, checkpoint)
+
+
+class Answering(NamedTuple):
+    """What a model with answers learns from, and what it is chosen by.
+
+    Attributes:
+        make: maps a configuration to the untrained model.
+        examples: maps a configuration to what it learns from.
+        held_out: the batches that it is scored on.
+        vocabularies: what it reads and what it writes, to be saved with it.
+    """
+
+    make: Callable[[Config], AnsweringModel]
+    examples: Callable[[Config], Examples]
+    held_out: Batches
+    vocabularies: Sequence[Vocabulary | WordVocabulary]
+
+
+class TrainedOnExamples(NamedTuple):
+    """A trained model, what happened, and the file of its checkpoint."""
+
+    model: AnsweringModel
+    history: History
+    checkpoint: Path
+
+
+def fit_examples(
+    config: Config,
+    seed: int,
+    folder: Path,
+    answering: Answering,
+    *,
+    until: int | None = None,
+    name: str = "model",
+) -> TrainedOnExamples:
+    """Train a model on examples with an answer, as `fit` does one on a text; it is scored on what is held out."""
+
+    def learn(model: AnsweringModel, recipe: Recipe, **how) -> History:
+        score = partial(mean_loss, model, answering.held_out)
+        return train_examples(model, answering.examples(config), recipe, score=score, **how)
+
+    make = partial(answering.make, config)
+    return TrainedOnExamples(*_trained(config, seed, folder, name, until, make, learn, answering.vocabularies))
+
+
+def _trained(
+    config: Config,
+    seed: int,
+    folder: Path,
+    name: str,
+    until: int | None,
+    make: Callable[[], Network],
+    learn: Callable[..., History],
+    vocabularies: Sequence[Vocabulary | WordVocabulary],
+) -> tuple[Network, History, Path]:
+    """Make a model and let it learn in a folder that nobody else works in meanwhile; save it at its end."""
+    recipe, checkpoint, file = recipe_of(config), folder / f"{name}.pt", folder / f"{name}.model"
+    lock, validations = FileLock(folder / f".{name}.lock"), config.get("validations", 10)
+
+    def prepare() -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()  # others wait for its end
+        if not file.exists():
+            provenance.note_start(folder)
+
+    try:
+        distributed.first(prepare)
+        torch.manual_seed(seed)
+        model = make().to(settings.device())
+        history = learn(
+            model,
+            recipe,
+            validate_every=max(1, recipe.updates // validations) if validations else 0,
+            until=until,
+            checkpoint=checkpoint,
+            label=f"{folder.parent.name} {name}",
+        )
+        if until is None or until >= recipe.updates:
+            distributed.first(lambda: save_model(file, model, *vocabularies))
+    finally:
+        lock.release()
+    return model, history, checkpoint
+
+
+@torch.no_grad()
+def mean_loss(model: AnsweringModel, batches: Batches) -> float:
+    """Return what an answer costs on average over all batches, nats; the model is put into evaluation mode for it."""
+    was_training = model.training
+    model.eval()
+    nats, answers = 0.0, 0
+    for batch in batches:
+        count = int(batch.mask.sum())
+        nats += model.loss(type(batch)(*(part.to(model.device) for part in batch))).item() * count
+        answers += count
+    model.train(was_training)
+    return nats / answers
+
+
+def shared_language_model(config: Config, seed: int, folder: Path, read: Encoded, name: str) -> NeuralModel:
+    """Return a language model that is trained before a tagger, shared by all contenders that begin with it.
+
+    Args:
+        config: that of the language model.
+        seed: of its first weights.
+        folder: that of a contender, as `Experiment.measure` is given it.
+        read: the text.
+        name: of the files.
+    """
+    return fit(config, seed, shared_folder(folder, config, seed), text=read, name=name).model
+
+
+def training_seconds(config: Config, checkpoint: Path) -> float:
+    """Return how long the updates of a training took, all that its log tells of, in however many runs."""
+    recipe, before, seconds = recipe_of(config), 0, 0.0
+    for line in map(json.loads, distributed.first(Path(f"{checkpoint}.jsonl").read_text).splitlines()):
+        seconds += (line["update"] - before) * recipe.batch * recipe.seq_len / line["tokens_per_second"]
+        before = line["update"]
+    return seconds
+
+
+def parameters(model: torch.nn.Module) -> int:
+    """Return the number of weights that are trained."""
+    return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+
+
+# What several experiments measure
+
+NATS = Metric("nats per character", "what a character of the held-out text costs")
+UPDATES = Metric("updates", "those after which the held-out text was scored", ("score",))
+CURVE = Metric("nats per character", "what it cost then", ("score",))
+PARAMETERS = Metric("weights", "those that are trained")
+SECONDS = Metric("seconds", "how long all updates took together")
+SAMPLE = Metric("", "what the model writes")
+ANSWER_NATS = Metric("nats", "what an answer costs in the test")
+ANSWER_UPDATES = Metric("updates", "those after which what is held out was scored", ("score",))
+ANSWER_CURVE = Metric("nats", "what an answer held out cost then", ("score",))
