@@ -214,6 +214,7 @@ EXPERIMENTS = (
         measure_lag,
         lag_axes,
         seeds=5,
+        small={"watched": [0, 1, 3], "sequences": 4, "steps": 8},
     ),
     Experiment(
         "gradient-histogram",

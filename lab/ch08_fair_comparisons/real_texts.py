@@ -6,15 +6,17 @@ from pathlib import Path
 
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.scoring import SCORES, TRAINING_NATS, measure, scores
+from lab.engine.texts import texts
 from lab.engine.training import NATS, fit
 from unrolled.measure import evaluate
-from unrolled.text import load_corpus, split_words
+from unrolled.text import split_words
 
 
 def measure_words(config: Config, seed: int, folder: Path) -> dict:
     """Train a model of words and return its `WORD_SCORES`."""
     trained = fit(config, seed, folder)
-    test = trained.text.vocabulary.encode(split_words(load_corpus(config["text"]["corpus"]).test))
+    *_, test_text = texts({"text": config["text"] | {"three_parts": True}})
+    test = trained.text.vocabulary.encode(split_words(test_text))
     return scores(trained, config, seed) | {"test": evaluate(trained.model, test).nats_per_symbol}
 
 

@@ -44,19 +44,24 @@ def recipe_of(config: Config) -> Recipe:
     return Recipe(**fields)
 
 
-def model_of(config: Config, vocab_size: int, answers: int | None = None) -> Network:
+def model_of(config: Config, vocab_size: int, targets: int | None = None) -> Network:
     """Return the untrained model that a configuration has under ``model``.
 
     Args:
         config: with ``model``: its ``kind``, one of `models.KINDS`, and its keywords.
         vocab_size: the number of symbols that it reads.
-        answers: the number of tags, or of symbols of the targets, where it reads one vocabulary and writes another; as
+        targets: the number of tags, or of symbols of the targets, where it reads one vocabulary and writes another; as
             many as it reads where None.
     """
     keywords = dict(config["model"])
     kind = KINDS[keywords.pop("kind")]
-    sizes = (vocab_size, vocab_size if answers is None else answers) if hasattr(kind, "loss") else (vocab_size,)
+    sizes = (vocab_size, vocab_size if targets is None else targets) if answers(config) else (vocab_size,)
     return kind(*sizes, **keywords)
+
+
+def answers(config: Config) -> bool:
+    """Return whether the model of a configuration learns from examples with an answer, not from a text."""
+    return hasattr(KINDS[config["model"]["kind"]], "loss")
 
 
 def cell_of(config: Config, input_size: int) -> cells.Cell:
