@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-import playground as tool
+import demonstrations as tool
 from places import ROOT
 from running import READ, REWRITE, in_python, largest_difference, rewritten, source
 from unrolled import experiments
@@ -26,8 +26,8 @@ RECORD = experiments.measured("playground")
 
 
 def data(name: str) -> dict:
-    """Return the data of a playground of the page."""
-    return live.described(name)["data"]
+    """Return what a demonstration of the page shows first."""
+    return live.descriptions()[name]["data"]
 
 
 def test_every_network_is_the_one_that_was_measured_and_no_larger_than_a_page_takes():
@@ -38,12 +38,12 @@ def test_every_network_is_the_one_that_was_measured_and_no_larger_than_a_page_ta
         assert len(gzip.compress(script.encode())) <= 400_000
 
 
-def test_the_page_has_every_playground_with_networks_that_there_are_and_a_picture():
-    shown = re.findall(r"^:file: figures/playground-(\w+)\.html$", PAGE, re.MULTILINE)
-    assert shown == live.playgrounds() == ["expects", "remembers", "gates", "writes", "looks"]
+def test_the_page_has_every_demonstration_with_networks_that_there_are_and_a_picture():
+    shown = re.findall(r"^:file: figures/demonstration-(\w+)\.html$", PAGE, re.MULTILINE)
+    assert shown == [*live.descriptions()] == ["expects", "remembers", "gates", "writes", "looks"]
     for name in shown:
-        assert set(live.described(name)["networks"]) <= set(RECORD)
-        assert (ROOT / "playground" / f"{name}.png").is_file(), "photograph it: make playground"
+        assert set(live.descriptions()[name]["networks"]) <= set(RECORD)
+        assert (tool.book.PICTURES / f"{name}.png").is_file(), "photograph it: make playground"
 
 
 def test_the_table_says_what_the_record_has(monkeypatch, tmp_path):
@@ -53,7 +53,7 @@ def test_the_table_says_what_the_record_has(monkeypatch, tmp_path):
 
 
 def told(story: dict, hero: str, distance: int) -> str:
-    """Return the story that a playground tells, as `Unrolled.tell` does."""
+    """Return the story that a demonstration tells, as `Unrolled.tell` does."""
     she = hero in story["names"]["she"]
     forms = {"hero": hero, "they": "she" if she else "he", "their": "her" if she else "his"}
     text = " ".join([*story["opening"], *story["between"][:distance], *story["closing"]])

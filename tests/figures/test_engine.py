@@ -1,4 +1,4 @@
-"""The engine of the playground computes in a browser what the library computes in Python."""
+"""The engine of the demonstrations computes in a browser what the library computes in Python."""
 
 import math
 
