@@ -23,25 +23,25 @@ WORDS = WordVocabulary(["\n", "the", "cat", "Ada", "Ben", "saw", "a", "dog", "."
 
 
 @pytest.mark.parametrize(
-    "model, vocabulary, said",
+    "model, vocabulary, message",
     [
         (FixedWindowLM(3, window=2), "abc", "of RNN, LSTM or GRU cells, and this is FixedWindowLM; make it with core="),
         (LanguageModel(3, core="torch-lstm"), "abc", "this has TorchLayers; make it with core='rnn', 'lstm' or 'gru'"),
         (LanguageModel(3, core="lstm-1997"), "abc", "and this has OriginalLSTMCell; make it with core="),
         (ResidualLM(3, num_layers=2), "abc", "and this is ResidualLM; make it with"),
         (LanguageModel(3, core="gru", cell_options={"reset": "after"}), "abc", "the book's, with reset='before'"),
-        (LanguageModel(3, cell_options={"nonlinearity": "identity"}), "abc", "nonlinearity is 'identity'; the"),
+        (LanguageModel(3, cell_options={"nonlinearity": "identity"}), "abc", "nonlinearity is 'identity'; a page"),
         (LanguageModel(3), "abcd", "the vocabulary has 4 symbols and the model 3; give the vocabulary"),
         (LanguageModel(3, hidden_size=1000), "abc", r"the model has 1,\d+,\d+ weights; a page takes 1,000,000 at most"),
     ],
 )  # fmt: skip
-def test_what_cannot_run_in_a_page_is_refused_with_the_remedy(model, vocabulary, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_run_in_a_page_is_refused_with_the_remedy(model, vocabulary, message):
+    with pytest.raises(ValueError, match=message):
         figures.demonstration(model, Vocabulary(vocabulary))
 
 
 @pytest.mark.parametrize(
-    "options, vocabularies, said",
+    "options, vocabularies, message",
     [
         ({}, SOURCES, r"needs two vocabularies, and this is Vocabulary; give the pair \(sources, targets\)"),
         ({}, (TARGETS, TARGETS), "the vocabulary of the sources has 13 symbols and the model 11; give the"),
@@ -52,8 +52,8 @@ def test_what_cannot_run_in_a_page_is_refused_with_the_remedy(model, vocabulary,
         ({"num_layers": 2}, (SOURCES, TARGETS), "num_layers is 2; a page runs an encoder–decoder of one layer"),
     ],
 )  # fmt: skip
-def test_an_encoder_decoder_that_cannot_run_in_a_page_is_refused_with_the_remedy(options, vocabularies, said):
-    with pytest.raises(ValueError, match=said):
+def test_an_encoder_decoder_that_cannot_run_in_a_page_is_refused_with_the_remedy(options, vocabularies, message):
+    with pytest.raises(ValueError, match=message):
         figures.demonstration(rewriter("gru", **options), vocabularies)
 
 

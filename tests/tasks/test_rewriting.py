@@ -77,7 +77,6 @@ def test_what_is_exact_is_right_to_the_end():
         (lambda: Reversal(5, letters=27), "letters 27"),
         (lambda: Reversal(5).pairs(1, generator(), length=0), "length is 0"),
         (lambda: Dates(1999, 1998), "first is 1999 and last 1998"),
-        (lambda: Dates().pairs(1, generator(), length=3), "length is 3; the length of a date cannot be chosen"),
         (lambda: Fresh(Dates(), 0), "batch is 0"),
         (lambda: Fresh(Dates(), 1, seed=-1), "seed is -1"),
     ],

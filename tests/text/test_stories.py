@@ -300,7 +300,6 @@ def test_a_corpus_is_whole_stories():
     for recall in corpus.recalls:
         assert corpus.text[recall.position : recall.position + len(recall.value)] == recall.value
     assert corpus.nats_per_character == -corpus.log_prob / len(corpus.text)
-    assert corpus.nats_per_word == -corpus.log_prob / len(stories.words(corpus.text))
     assert abs(corpus.nats_per_character / stories.grammar().entropy_per_character() - 1) < 0.05
 
 
