@@ -310,8 +310,8 @@ def test_a_network_that_arrives_late_does_not_replace_one_that_was_chosen_after_
         let arrive;
         const late = new Promise((resolve) => (arrive = resolve));
         const networks = [{ name: "late", load: () => late }, { name: "soon", load: async () => "soon" }];
-        const { field, begin } = Unrolled.elements.network(networks, (model) => taken.push(model));
-        const begun = begin();
+        const { field, showFirst } = Unrolled.elements.network(networks, (model) => taken.push(model));
+        const begun = showFirst();
         const choice = field.querySelector("select");
         for (const number of [0, 1]) {
             choice.value = number;
