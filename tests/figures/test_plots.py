@@ -67,7 +67,7 @@ def test_an_unwritable_folder_is_named(tmp_path, monkeypatch):
 
 DRAW = """
 import numpy as np
-from unrolled.figures import labels, plots, excerpts
+from unrolled.figures import diagrams, excerpts, plots
 plots.style()
 x = np.arange(9)
 matrix = np.outer(np.sin(x), np.cos(x))
@@ -75,6 +75,8 @@ plots.save(plots.curves({"a": (x, [x, 2 * x]), "b": (x, x)}, xlabel="x", ylabel=
 plots.save(plots.heatmap(matrix, columns="unrolled!", xlabel="x", ylabel="y", label="z"), "heatmap")
 plots.save(plots.dots({"a": [1, 2], "b": 3}, xlabel="x", baselines={"c": 2}), "dots")
 plots.save(excerpts.gates("unrolled!", {"f": x / 8, "i": x / 9}), "gates")
+plots.save(diagrams.rnn_unrolled(), "rnn")
+plots.save(diagrams.gru_cell("reset"), "gru")
 """
 
 
@@ -83,7 +85,7 @@ def test_two_fresh_interpreters_write_the_same_bytes(tmp_path, monkeypatch):
         monkeypatch.setenv("UNROLLED_FIGURES", str(tmp_path / run))
         monkeypatch.setenv("PYTHONHASHSEED", run)
         subprocess.run([sys.executable, "-c", DRAW], check=True)
-    for name in ("curves.svg", "heatmap.svg", "dots.svg", "gates.svg"):
+    for name in ("curves.svg", "heatmap.svg", "dots.svg", "gates.svg", "rnn.svg", "gru.svg"):
         first, second = ((tmp_path / run / name).read_bytes() for run in "12")
         assert first == second and b"<dc:date>" not in first
 
