@@ -52,7 +52,7 @@ def test_the_table_says_what_the_record_has(monkeypatch, tmp_path):
     assert tool.RECALL.read_text() == (ROOT / "figures" / "playground-recall.md").read_text(), "make playground"
 
 
-def told(story: dict, hero: str, distance: int) -> str:
+def text_of(story: dict, hero: str, distance: int) -> str:
     """Return the story that a demonstration tells, as `Unrolled.tell` does."""
     she = hero in story["names"]["she"]
     forms = {"hero": hero, "they": "she" if she else "he", "their": "her" if she else "his"}
@@ -66,7 +66,7 @@ def test_every_word_of_the_stories_is_known_and_every_name_is_of_its_gender():
     for gender, names in enumerate(story["names"].values()):
         for hero in names:
             assert grammar.gender[hero] == gender
-            words = stories.words(told(story, hero, len(story["between"])))
+            words = stories.words(text_of(story, hero, len(story["between"])))
             assert [word for word in words if word not in known] == []
     for name in ("expects", "gates", "writes"):
         assert [word for word in stories.words(data(name)["text"]) if word not in known] == []
@@ -118,9 +118,9 @@ def test_what_runs_in_the_page_is_what_runs_in_python(browser, label):
     if label == "gru-dates":
         read = torch.tensor([head["sources"].index(letter) for letter in data("looks")["text"]])
         written = torch.tensor([0, *(head["symbols"].index(symbol) for symbol in "1987-06-24")])
-        found = torch.tensor(page.evaluate(REWRITE, [read.tolist(), written.tolist()]), dtype=torch.float64)
+        computed = torch.tensor(page.evaluate(REWRITE, [read.tolist(), written.tolist()]), dtype=torch.float64)
         expected = torch.tensor(rewritten(model, read, written), dtype=torch.float64)
-        difference = (found - expected).abs().max()
+        difference = (computed - expected).abs().max()
     else:
         text = stories.corpus(1, seed=9).stories[0].text
         words = stories.words(text) if label.endswith("words") else list(text)

@@ -94,7 +94,7 @@ def shown(browser):
         context = browser.new_context(viewport={"width": 760, "height": 900}, **settings)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("request", lambda request: faults.append(request.url))
         page.set_content(f"<body>{figures.demonstration(model, vocabulary)._repr_html_()}</body>")
@@ -110,10 +110,10 @@ def shown(browser):
 
 def figure(frame, name):
     """Return a demonstration of a page, in sight and ready."""
-    found = frame.locator(f"figure[data-show={name}]")
-    found.scroll_into_view_if_needed()
-    expect(found).to_have_attribute("data-ready", "")
-    return found
+    shown = frame.locator(f"figure[data-show={name}]")
+    shown.scroll_into_view_if_needed()
+    expect(shown).to_have_attribute("data-ready", "")
+    return shown
 
 
 def probabilities(model, vocabulary, text):
@@ -182,14 +182,14 @@ def test_a_word_that_the_vocabulary_lacks_is_one_symbol_however_it_is_spelt(show
 def test_who_listens_hears_what_was_written_since(shown):
     _, frame = shown(lively("gru"), LETTERS, reduced_motion="reduce")
     writes = figure(frame, "writes")
-    said, text = writes.locator("[aria-live]"), writes.locator(".pg-page")
+    region, text = writes.locator("[aria-live]"), writes.locator(".pg-page")
     writes.get_by_label("it begins").fill("the ")
     for name, count in (("Step", 1), ("Run", 25), ("Step", 1)):
         writes.get_by_role("button", name=name).click()
         fresh = "".join(text.locator(".pg-written").all_text_contents()[-count:]).replace("¶", "")
-        expect(said).to_contain_text(f"Written: {fresh.strip()}. Most probable next: ")
+        expect(region).to_contain_text(f"Written: {fresh.strip()}. Most probable next: ")
     writes.get_by_role("button", name="Undo").click()
-    expect(said).to_have_text(re.compile("^Most probable next: "))
+    expect(region).to_have_text(re.compile("^Most probable next: "))
     assert writes.locator("output").first.get_attribute("aria-hidden") == "true"  # the slider says the same
 
 
@@ -273,8 +273,8 @@ def test_gates_stand_under_the_text_and_one_that_is_held_changes_the_writing(sho
     assert gates.locator(".pg-cell").first.get_attribute("title") == "f: 0.00"
 
 
-@pytest.mark.parametrize("name, said", [("expects", ".pg-score"), ("gates", ".pg-legend")])
-def test_a_long_text_is_read_a_moment_at_a_time(shown, name, said):
+@pytest.mark.parametrize("name, place", [("expects", ".pg-score"), ("gates", ".pg-legend")])
+def test_a_long_text_is_read_a_moment_at_a_time(shown, name, place):
     _, frame = shown(lively("gru"), LETTERS)
     whole = figure(frame, name)
     text = "the dog saw a cat " * 5
@@ -284,15 +284,15 @@ def test_a_long_text_is_read_a_moment_at_a_time(shown, name, said):
     frame.wait_for_timeout(400)  # it writes on when the reader has paused
     before = [part.inner_html() for part in parts]
     frame.evaluate(
-        """said => {  // each symbol takes a second; keep what is said on the way
+        """selector => {  // each symbol takes a second; keep what is said on the way
         let now = 0;
         performance.now = () => (now += 1000);
         window.heard = [];
-        const place = document.querySelector(said);
+        const place = document.querySelector(selector);
         const keep = () => { window.heard.push(place.textContent); };
         new MutationObserver(keep).observe(place, { childList: true });
     }""",
-        f"figure[data-show={name}] {said}",
+        f"figure[data-show={name}] {place}",
     )
     whole.get_by_label("your text").fill("")
     whole.get_by_label("your text").fill(text)
