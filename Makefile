@@ -48,7 +48,7 @@ records: environment  ## measure the records that are missing or stale (NAME=rnn
 	@status=0; $(RUN) -m unrolled records $(NAME) || status=1; $(RUN) tools/record_page.py; exit $$status
 
 playground: environment  ## train what is missing of the page's networks, write their weights and the page's pictures
-	@$(RUN) tools/playground.py
+	@$(RUN) tools/demonstrations.py
 
 check: environment  ## lint, test the library: for the working day, about two minutes
 	@$(LINT)

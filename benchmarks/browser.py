@@ -1,4 +1,4 @@
-"""The networks of the playground, a step at a time: JavaScript in Chromium against PyTorch."""
+"""The networks of the page *Playground*, a step at a time: JavaScript in Chromium against PyTorch."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def rows() -> Iterator[list[Pair | str]]:
         open_now.callback(browser.close)
         page = browser.new_page()
         page.add_script_tag(content="const ready = {};")
-        page.add_script_tag(path=Path(unrolled.__file__).parent / "figures" / "playground" / "engine.js")
+        page.add_script_tag(path=Path(unrolled.__file__).parent / "figures" / "browser" / "engine.js")
         yield [pair(page, name, options) for name, options in MODELS.items()]
 
 

@@ -89,7 +89,7 @@ def time_scans(pairs: int, seconds: float, quick: bool) -> None:
 
 
 def time_browser(pairs: int, seconds: float, quick: bool) -> None:
-    """Print the table of the playground. One thread: a page has no more."""
+    """Print the table of the networks of the page *Playground*. One thread: a page has no more."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with browser.rows() as rows:

@@ -19,8 +19,8 @@ GZIPPED = {".css", ".html", ".js", ".json", ".svg"}
 KINDS = ("chapters", "exercises", "solutions", "api")  # the folders of pages; the rest is of the kind "other"
 AT_MOST = {"chapters": 1_200_000}  # bytes
 ANY_OTHER = 600_000
-# What an explorer or a playground loads when it comes into sight is counted apart.
-IN_SIGHT = re.compile(r"embed-amd\.js|require\.min\.js|@jupyter-widgets/|playground/.*\.js$|\.explorers\.js$")
+# What an explorer or a demonstration loads when it comes into sight is counted apart.
+IN_SIGHT = re.compile(r"embed-amd\.js|require\.min\.js|@jupyter-widgets/|browser/.*\.js$|\.explorers\.js$")
 WIDTH = 44
 # Scripts, stylesheets, fonts and pictures; MathJax asks for its fonts while it sets formulas.
 LOADED = """async () => {
@@ -43,7 +43,7 @@ def kind(name: str) -> str:
 
 
 def limit(name: str) -> int:
-    """Return how many bytes a first visit to a page may load, apart from explorers and playgrounds."""
+    """Return how many bytes a first visit to a page may load, apart from explorers and demonstrations."""
     return AT_MOST.get(kind(name), ANY_OTHER)
 
 

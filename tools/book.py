@@ -23,7 +23,8 @@ from vendor import VendorError, fetch
 
 BUILD = ROOT / "_build"
 SOURCE = BUILD / "source"
-PLAYGROUND = Path(unrolled.__file__).parent / "figures" / "playground"
+BROWSER = Path(unrolled.__file__).parent / "figures" / "browser"  # scripts and weights of the demonstrations
+PICTURES = ROOT / "figures" / "demonstrations"  # of each of them
 NOBODY = "OWNER."  # before the book has an address; `make address` puts a name there
 NO_COLAB = "The pages have no button for Colab yet: it opens notebooks at the book's address, and none is set."
 NEED_ADDRESS = ("sphinxext.opengraph", "sphinx_sitemap")  # extensions that write it into pages
@@ -132,9 +133,9 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
                 shutil.copy2(ROOT / code, SOURCE / code)
         else:
             raise SystemExit(f"_toc.yml names {name}, and there is neither {name}.ipynb nor {name}.md")
-    lay_out_playground(SOURCE / EXTRA)
-    for name in live.playgrounds():
-        (SOURCE / "figures" / f"playground-{name}.html").write_text(live.figure(name), encoding="utf8")
+    lay_out_demonstrations(SOURCE / EXTRA)
+    for name in live.descriptions():
+        (SOURCE / "figures" / f"demonstration-{name}.html").write_text(live.figure(name), encoding="utf8")
     if vendor:
         shutil.copytree(vendor, SOURCE / EXTRA, copy_function=os.link, dirs_exist_ok=True)
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
@@ -165,11 +166,11 @@ def settled(config: dict, serves_scripts: bool) -> dict:
     return config | {"html": html, "sphinx": sphinx | {"config": options}}
 
 
-def lay_out_playground(site: Path) -> None:
-    """Put into a folder what playgrounds load, as the site has it: the scripts and the weights, and the pictures."""
-    shutil.copytree(PLAYGROUND, site / "playground", ignore=shutil.ignore_patterns("*.toml"))
-    if (ROOT / "playground").is_dir():
-        shutil.copytree(ROOT / "playground", site / "playground", dirs_exist_ok=True)
+def lay_out_demonstrations(site: Path) -> None:
+    """Put into a folder what demonstrations load, as the site has it: the scripts and the weights, and the pictures."""
+    shutil.copytree(BROWSER, site / "browser", ignore=shutil.ignore_patterns("*.toml"))
+    if PICTURES.is_dir():
+        shutil.copytree(PICTURES, site / "browser", dirs_exist_ok=True)
 
 
 def fingerprint() -> str:

@@ -151,14 +151,14 @@ def test_a_file_weighs_what_is_sent(tmp_path):
 
 
 def test_a_visit_is_weighed_with_what_came_in_sight_apart(tmp_path):
-    for name, size in {"api/page.html": 10, "picture.png": 300, "playground/page.js": 50, "other.png": 7}.items():
+    for name, size in {"api/page.html": 10, "picture.png": 300, "browser/page.js": 50, "other.png": 7}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(os.urandom(size))
-    loaded = ["api/page.html", "picture.png", "picture.png?v=1", "playground/page.js", "not-there.js"]
+    loaded = ["api/page.html", "picture.png", "picture.png?v=1", "browser/page.js", "not-there.js"]
     page = SimpleNamespace(evaluate=lambda script: [f"http://127.0.0.1:80/{name}" for name in loaded])
     page_and_picture, script = weights.weigh(page, tmp_path)
     assert page_and_picture == weights.sent(tmp_path / "api/page.html") + 300
-    assert script == weights.sent(tmp_path / "playground/page.js")
+    assert script == weights.sent(tmp_path / "browser/page.js")
 
 
 def test_the_table_has_a_row_for_each_kind_and_names_what_is_over_its_limit():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-import playground as tool
+import demonstrations as tool
 from places import ROOT
 from running import READ, REWRITE, in_python, largest_difference, rewritten, source
 from unrolled import experiments
@@ -26,8 +26,8 @@ RECORD = experiments.measured("playground")
 
 
 def data(name: str) -> dict:
-    """Return the data of a playground of the page."""
-    return live.described(name)["data"]
+    """Return what a demonstration of the page shows first."""
+    return live.descriptions()[name]["data"]
 
 
 def test_every_network_is_the_one_that_was_measured_and_no_larger_than_a_page_takes():
@@ -38,12 +38,12 @@ def test_every_network_is_the_one_that_was_measured_and_no_larger_than_a_page_ta
         assert len(gzip.compress(script.encode())) <= 400_000
 
 
-def test_the_page_has_every_playground_with_networks_that_there_are_and_a_picture():
-    shown = re.findall(r"^:file: figures/playground-(\w+)\.html$", PAGE, re.MULTILINE)
-    assert shown == live.playgrounds() == ["expects", "remembers", "gates", "writes", "looks"]
+def test_the_page_has_every_demonstration_with_networks_that_there_are_and_a_picture():
+    shown = re.findall(r"^:file: figures/demonstration-(\w+)\.html$", PAGE, re.MULTILINE)
+    assert shown == [*live.descriptions()] == ["expects", "remembers", "gates", "writes", "looks"]
     for name in shown:
-        assert set(live.described(name)["networks"]) <= set(RECORD)
-        assert (ROOT / "playground" / f"{name}.png").is_file(), "photograph it: make playground"
+        assert set(live.descriptions()[name]["networks"]) <= set(RECORD)
+        assert (tool.book.PICTURES / f"{name}.png").is_file(), "photograph it: make playground"
 
 
 def test_the_table_says_what_the_record_has(monkeypatch, tmp_path):
@@ -52,8 +52,8 @@ def test_the_table_says_what_the_record_has(monkeypatch, tmp_path):
     assert tool.RECALL.read_text() == (ROOT / "figures" / "playground-recall.md").read_text(), "make playground"
 
 
-def told(story: dict, hero: str, distance: int) -> str:
-    """Return the story that a playground tells, as `Unrolled.tell` does."""
+def text_of(story: dict, hero: str, distance: int) -> str:
+    """Return the story that a demonstration tells, as `Unrolled.tell` does."""
     she = hero in story["names"]["she"]
     forms = {"hero": hero, "they": "she" if she else "he", "their": "her" if she else "his"}
     text = " ".join([*story["opening"], *story["between"][:distance], *story["closing"]])
@@ -66,7 +66,7 @@ def test_every_word_of_the_stories_is_known_and_every_name_is_of_its_gender():
     for gender, names in enumerate(story["names"].values()):
         for hero in names:
             assert grammar.gender[hero] == gender
-            words = stories.words(told(story, hero, len(story["between"])))
+            words = stories.words(text_of(story, hero, len(story["between"])))
             assert [word for word in words if word not in known] == []
     for name in ("expects", "gates", "writes"):
         assert [word for word in stories.words(data(name)["text"]) if word not in known] == []
@@ -118,9 +118,9 @@ def test_what_runs_in_the_page_is_what_runs_in_python(browser, label):
     if label == "gru-dates":
         read = torch.tensor([head["sources"].index(letter) for letter in data("looks")["text"]])
         written = torch.tensor([0, *(head["symbols"].index(symbol) for symbol in "1987-06-24")])
-        found = torch.tensor(page.evaluate(REWRITE, [read.tolist(), written.tolist()]), dtype=torch.float64)
+        computed = torch.tensor(page.evaluate(REWRITE, [read.tolist(), written.tolist()]), dtype=torch.float64)
         expected = torch.tensor(rewritten(model, read, written), dtype=torch.float64)
-        difference = (found - expected).abs().max()
+        difference = (computed - expected).abs().max()
     else:
         text = stories.corpus(1, seed=9).stories[0].text
         words = stories.words(text) if label.endswith("words") else list(text)

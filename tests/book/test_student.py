@@ -17,7 +17,7 @@ def source(tmp_path_factory):
     """What the pages of both editions are made of, by whether it is the students'."""
     place = tmp_path_factory.mktemp("source")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(book, "lay_out_playground", lambda site: None)
+        patch.setattr(book, "lay_out_demonstrations", lambda site: None)
         for edition in (True, False):
             patch.setattr(book, "SOURCE", place / str(edition))
             notebooks = [*ROOT.glob("exercises/*.ipynb"), *ROOT.glob("solutions/*.ipynb"), *chapters()]

@@ -1,4 +1,4 @@
-"""The playground as a cell shows it and as a page has it: what a reader types, chooses and hears."""
+"""Demonstrations as a cell shows it and as a page has them: what a reader types, chooses and hears."""
 
 import json
 import re
@@ -23,55 +23,55 @@ WORDS = WordVocabulary(["\n", "the", "cat", "Ada", "Ben", "saw", "a", "dog", "."
 
 
 @pytest.mark.parametrize(
-    "model, vocabulary, said",
+    "model, vocabulary, message",
     [
         (FixedWindowLM(3, window=2), "abc", "of RNN, LSTM or GRU cells, and this is FixedWindowLM; make it with core="),
         (LanguageModel(3, core="torch-lstm"), "abc", "this has TorchLayers; make it with core='rnn', 'lstm' or 'gru'"),
         (LanguageModel(3, core="lstm-1997"), "abc", "and this has OriginalLSTMCell; make it with core="),
         (ResidualLM(3, num_layers=2), "abc", "and this is ResidualLM; make it with"),
         (LanguageModel(3, core="gru", cell_options={"reset": "after"}), "abc", "the book's, with reset='before'"),
-        (LanguageModel(3, cell_options={"nonlinearity": "identity"}), "abc", "nonlinearity is 'identity'; the"),
+        (LanguageModel(3, cell_options={"nonlinearity": "identity"}), "abc", "nonlinearity is 'identity'; a page"),
         (LanguageModel(3), "abcd", "the vocabulary has 4 symbols and the model 3; give the vocabulary"),
         (LanguageModel(3, hidden_size=1000), "abc", r"the model has 1,\d+,\d+ weights; a page takes 1,000,000 at most"),
     ],
 )  # fmt: skip
-def test_what_cannot_run_in_a_page_is_refused_with_the_remedy(model, vocabulary, said):
-    with pytest.raises(ValueError, match=said):
-        figures.playground(model, Vocabulary(vocabulary))
+def test_what_cannot_run_in_a_page_is_refused_with_the_remedy(model, vocabulary, message):
+    with pytest.raises(ValueError, match=message):
+        figures.demonstration(model, Vocabulary(vocabulary))
 
 
 @pytest.mark.parametrize(
-    "options, vocabularies, said",
+    "options, vocabularies, message",
     [
         ({}, SOURCES, r"needs two vocabularies, and this is Vocabulary; give the pair \(sources, targets\)"),
         ({}, (TARGETS, TARGETS), "the vocabulary of the sources has 13 symbols and the model 11; give the"),
         ({}, (SOURCES, SOURCES), "the vocabulary of the targets has 11 symbols and the model 13; give the"),
-        ({"attention": "additive"}, (SOURCES, TARGETS), "not scaled; the playground runs a model that has"),
+        ({"attention": "additive"}, (SOURCES, TARGETS), "not scaled; a page runs a model that has"),
         ({"attention": "dot"}, (SOURCES, TARGETS), "the attention is not scaled"),
         ({"attention": None}, (SOURCES, TARGETS), "the attention is not scaled"),
-        ({"num_layers": 2}, (SOURCES, TARGETS), "num_layers is 2; the playground runs an encoder–decoder of one layer"),
+        ({"num_layers": 2}, (SOURCES, TARGETS), "num_layers is 2; a page runs an encoder–decoder of one layer"),
     ],
 )  # fmt: skip
-def test_an_encoder_decoder_that_cannot_run_in_a_page_is_refused_with_the_remedy(options, vocabularies, said):
-    with pytest.raises(ValueError, match=said):
-        figures.playground(rewriter("gru", **options), vocabularies)
+def test_an_encoder_decoder_that_cannot_run_in_a_page_is_refused_with_the_remedy(options, vocabularies, message):
+    with pytest.raises(ValueError, match=message):
+        figures.demonstration(rewriter("gru", **options), vocabularies)
 
 
-def test_a_playground_that_the_book_lacks_is_refused_with_those_that_it_has():
-    with pytest.raises(ValueError, match="the book has no playground 'expect'; it has expects, remembers, gates"):
-        figures.playground("expect")
+def test_a_demonstration_that_the_book_lacks_is_refused_with_those_that_it_has():
+    with pytest.raises(ValueError, match="the book has no demonstration 'expect'; it has expects, remembers, gates"):
+        figures.demonstration("expect")
 
 
 def test_a_weight_beyond_16_bits_is_refused():
     model = LanguageModel(3, hidden_size=4)
     model.output.bias.data[1] = 1e6
     with pytest.raises(ValueError, match=r"a weight is 1e\+06; 16 bits hold 65,504 at most"):
-        figures.playground(model, Vocabulary("abc"))
+        figures.demonstration(model, Vocabulary("abc"))
 
 
 def test_no_symbol_ends_the_script_that_brings_it():
     vocabulary = WordVocabulary(["</script>", "<!--", "a"])
-    shown = figures.playground(LanguageModel(len(vocabulary), hidden_size=4), vocabulary)
+    shown = figures.demonstration(LanguageModel(len(vocabulary), hidden_size=4), vocabulary)
     parts = len(["expects", "writes", "page", "the weights"])
     assert shown.page.count("</script>") == shown.page.count("<script>") == len(live.SCRIPTS) + parts
 
@@ -79,7 +79,7 @@ def test_no_symbol_ends_the_script_that_brings_it():
 def test_a_page_of_a_large_model_is_as_large_as_its_weights():
     model = LanguageModel(len(LETTERS), hidden_size=400, core="lstm")
     assert sum(p.numel() for p in model.parameters()) > 690_000
-    assert len(figures.playground(model, LETTERS)._repr_html_()) < 2.1e6
+    assert len(figures.demonstration(model, LETTERS)._repr_html_()) < 2.1e6
 
 
 # A page of its own, as in a notebook
@@ -94,10 +94,10 @@ def shown(browser):
         context = browser.new_context(viewport={"width": 760, "height": 900}, **settings)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("request", lambda request: faults.append(request.url))
-        page.set_content(f"<body>{figures.playground(model, vocabulary)._repr_html_()}</body>")
+        page.set_content(f"<body>{figures.demonstration(model, vocabulary)._repr_html_()}</body>")
         frame = page.frames[1]
         frame.wait_for_selector("figure[data-ready]")
         return page, frame
@@ -109,11 +109,11 @@ def shown(browser):
 
 
 def figure(frame, name):
-    """Return a playground of a page, in sight and ready."""
-    found = frame.locator(f"figure[data-show={name}]")
-    found.scroll_into_view_if_needed()
-    expect(found).to_have_attribute("data-ready", "")
-    return found
+    """Return a demonstration of a page, in sight and ready."""
+    shown = frame.locator(f"figure[data-show={name}]")
+    shown.scroll_into_view_if_needed()
+    expect(shown).to_have_attribute("data-ready", "")
+    return shown
 
 
 def probabilities(model, vocabulary, text):
@@ -182,14 +182,14 @@ def test_a_word_that_the_vocabulary_lacks_is_one_symbol_however_it_is_spelt(show
 def test_who_listens_hears_what_was_written_since(shown):
     _, frame = shown(lively("gru"), LETTERS, reduced_motion="reduce")
     writes = figure(frame, "writes")
-    said, text = writes.locator("[aria-live]"), writes.locator(".pg-page")
+    region, text = writes.locator("[aria-live]"), writes.locator(".pg-page")
     writes.get_by_label("it begins").fill("the ")
     for name, count in (("Step", 1), ("Run", 25), ("Step", 1)):
         writes.get_by_role("button", name=name).click()
         fresh = "".join(text.locator(".pg-written").all_text_contents()[-count:]).replace("¶", "")
-        expect(said).to_contain_text(f"Written: {fresh.strip()}. Most probable next: ")
+        expect(region).to_contain_text(f"Written: {fresh.strip()}. Most probable next: ")
     writes.get_by_role("button", name="Undo").click()
-    expect(said).to_have_text(re.compile("^Most probable next: "))
+    expect(region).to_have_text(re.compile("^Most probable next: "))
     assert writes.locator("output").first.get_attribute("aria-hidden") == "true"  # the slider says the same
 
 
@@ -273,8 +273,8 @@ def test_gates_stand_under_the_text_and_one_that_is_held_changes_the_writing(sho
     assert gates.locator(".pg-cell").first.get_attribute("title") == "f: 0.00"
 
 
-@pytest.mark.parametrize("name, said", [("expects", ".pg-score"), ("gates", ".pg-legend")])
-def test_a_long_text_is_read_a_moment_at_a_time(shown, name, said):
+@pytest.mark.parametrize("name, place", [("expects", ".pg-score"), ("gates", ".pg-legend")])
+def test_a_long_text_is_read_a_moment_at_a_time(shown, name, place):
     _, frame = shown(lively("gru"), LETTERS)
     whole = figure(frame, name)
     text = "the dog saw a cat " * 5
@@ -284,15 +284,15 @@ def test_a_long_text_is_read_a_moment_at_a_time(shown, name, said):
     frame.wait_for_timeout(400)  # it writes on when the reader has paused
     before = [part.inner_html() for part in parts]
     frame.evaluate(
-        """said => {  // each symbol takes a second; keep what is said on the way
+        """selector => {  // each symbol takes a second; keep what is said on the way
         let now = 0;
         performance.now = () => (now += 1000);
         window.heard = [];
-        const place = document.querySelector(said);
+        const place = document.querySelector(selector);
         const keep = () => { window.heard.push(place.textContent); };
         new MutationObserver(keep).observe(place, { childList: true });
     }""",
-        f"figure[data-show={name}] {said}",
+        f"figure[data-show={name}] {place}",
     )
     whole.get_by_label("your text").fill("")
     whole.get_by_label("your text").fill(text)
@@ -310,8 +310,8 @@ def test_a_network_that_arrives_late_does_not_replace_one_that_was_chosen_after_
         let arrive;
         const late = new Promise((resolve) => (arrive = resolve));
         const networks = [{ name: "late", load: () => late }, { name: "soon", load: async () => "soon" }];
-        const { field, begin } = Unrolled.elements.network(networks, (model) => taken.push(model));
-        const begun = begin();
+        const { field, showFirst } = Unrolled.elements.network(networks, (model) => taken.push(model));
+        const begun = showFirst();
         const choice = field.querySelector("select");
         for (const number of [0, 1]) {
             choice.value = number;
@@ -374,28 +374,28 @@ def test_it_has_the_colours_of_the_readers_system_and_is_as_high_as_it_needs(sho
     assert frame.evaluate("document.documentElement.scrollHeight - innerHeight") <= 1
 
 
-# A playground of the book in a notebook, and in a page
+# A demonstration of the book in a notebook, and in a page
 
 
-def test_a_playground_of_the_book_runs_in_a_notebook_with_the_networks_of_the_library(shown):
+def test_a_demonstration_of_the_book_runs_in_a_notebook_with_the_networks_of_the_library(shown):
     _, frame = shown("looks", None)
     looks = figure(frame, "looks")
     assert re.fullmatch(r"\d{4}-\d{2}-\d{2}■", looks.locator(".pg-target").inner_text().replace("\n", ""))
-    assert looks.locator("figcaption").inner_text() == live.described("looks")["caption"]
+    assert looks.locator("figcaption").inner_text() == live.descriptions()["looks"]["caption"]
 
 
 def test_a_chapter_has_the_picture_and_the_names_of_the_networks_not_their_weights(monkeypatch):
     monkeypatch.setenv("UNROLLED_FIGURES", "anywhere")
-    shown = figures.playground("remembers")
+    shown = figures.demonstration("remembers")
     html = shown._repr_html_()
-    assert repr(shown) == "Playground('remembers')" and len(html) < 3000
-    assert '<img src="../playground/remembers.png" alt="A story in which' in html
+    assert repr(shown) == "Demonstration('remembers')" and len(html) < 3000
+    assert '<img src="../browser/remembers.png" alt="A story in which' in html
     assert 'data-models="rnn-words lstm-words gru-words"' in html
-    assert html.endswith('<script defer src="../playground/page.js"></script>')
-    assert "<iframe" in figures.playground(lively("gru"), LETTERS)._repr_html_()  # the reader's own is there at once
+    assert html.endswith('<script defer src="../browser/page.js"></script>')
+    assert "<iframe" in figures.demonstration(lively("gru"), LETTERS)._repr_html_()  # the reader's own is there at once
 
 
-def test_two_playgrounds_of_one_page_begin_once_each(site):
+def test_two_demonstrations_of_one_page_begin_once_each(site):
     page = site(("expects", "rnn-words"), ("writes", "rnn-words"), tags=2)
     for name in ("expects", "writes"):
         assert figure(page, name).locator(".pg-live").count() == 1
@@ -405,14 +405,14 @@ def test_two_playgrounds_of_one_page_begin_once_each(site):
 @pytest.fixture
 def site(tmp_path, browser):
     """A page opened from disk, with a network that is asked for, one that is never, and one that was changed."""
-    shutil.copytree(FOLDER, tmp_path / "playground", ignore=shutil.ignore_patterns("models"))
-    (tmp_path / "playground" / "models").mkdir()
+    shutil.copytree(FOLDER, tmp_path / "browser", ignore=shutil.ignore_patterns("models"))
+    (tmp_path / "browser" / "models").mkdir()
     for core in ("rnn", "lstm", "gru"):
         model = LanguageModel(len(WORDS), embedding_size=4, hidden_size=6, core=core)
         script = weights_script(f"{core}-words", model, WORDS, floor=0.5)
         if core == "lstm":
             script = script.replace('\\"floor\\": 0.5', '\\"floor\\": 0.1')
-        (tmp_path / "playground" / "models" / f"{core}-words.js").write_text(script, encoding="utf8")
+        (tmp_path / "browser" / "models" / f"{core}-words.js").write_text(script, encoding="utf8")
     story = {
         "hero": "Ada",
         "distance": 1,
@@ -424,11 +424,12 @@ def site(tmp_path, browser):
 
     def write(*figures, tags=1):
         parts = [
-            f'<figure class="playground" data-show="{show}" data-models="{models}"><img src="still.png" alt="a story">'
+            f'<figure class="demonstration" data-show="{show}" data-models="{models}">'
+            f'<img src="still.png" alt="a story">'
             f'<script type="application/json">{json.dumps(story)}</script></figure><p style="height: 3000px"></p>'
             for show, models in figures
         ]
-        tag = '<script defer src="playground/page.js"></script>' * tags
+        tag = '<script defer src="browser/page.js"></script>' * tags
         theme = "<style>[hidden] { display: none !important }</style>"  # as the pages' theme has it, in print, too
         (tmp_path / "index.html").write_text(f'<meta charset="utf-8">{theme}{"".join(parts)}{tag}', encoding="utf8")
         page = browser.new_page(viewport={"width": 360, "height": 700})
@@ -440,7 +441,7 @@ def site(tmp_path, browser):
     return write
 
 
-def test_weights_come_when_a_playground_comes_into_sight_and_only_those(site):
+def test_weights_come_when_a_demonstration_comes_into_sight_and_only_those(site):
     page = site(("expects", "rnn-words gru-words"), ("remembers", "gru-words"))
     figure(page, "expects")
     assert "rnn-words.js" in page.requested and "gru-words.js" not in page.requested

@@ -67,7 +67,7 @@ def test_an_unwritable_folder_is_named(tmp_path, monkeypatch):
 
 DRAW = """
 import numpy as np
-from unrolled.figures import labels, plots, excerpts
+from unrolled.figures import diagrams, excerpts, plots
 plots.style()
 x = np.arange(9)
 matrix = np.outer(np.sin(x), np.cos(x))
@@ -75,6 +75,8 @@ plots.save(plots.curves({"a": (x, [x, 2 * x]), "b": (x, x)}, xlabel="x", ylabel=
 plots.save(plots.heatmap(matrix, columns="unrolled!", xlabel="x", ylabel="y", label="z"), "heatmap")
 plots.save(plots.dots({"a": [1, 2], "b": 3}, xlabel="x", baselines={"c": 2}), "dots")
 plots.save(excerpts.gates("unrolled!", {"f": x / 8, "i": x / 9}), "gates")
+plots.save(diagrams.rnn_unrolled(), "rnn")
+plots.save(diagrams.gru_cell("reset"), "gru")
 """
 
 
@@ -83,7 +85,7 @@ def test_two_fresh_interpreters_write_the_same_bytes(tmp_path, monkeypatch):
         monkeypatch.setenv("UNROLLED_FIGURES", str(tmp_path / run))
         monkeypatch.setenv("PYTHONHASHSEED", run)
         subprocess.run([sys.executable, "-c", DRAW], check=True)
-    for name in ("curves.svg", "heatmap.svg", "dots.svg", "gates.svg"):
+    for name in ("curves.svg", "heatmap.svg", "dots.svg", "gates.svg", "rnn.svg", "gru.svg"):
         first, second = ((tmp_path / run / name).read_bytes() for run in "12")
         assert first == second and b"<dc:date>" not in first
 
@@ -176,13 +178,6 @@ def test_a_model_looks_the_same_in_every_chart_and_no_other_label_looks_like_it(
     assert list(drawn("a", "b").values()) == list(drawn("c", "d").values()) == list(models.values())[:2]
 
 
-def test_bad_series_are_named():
-    with pytest.raises(ValueError, match="series is empty"):
-        plots.curves({}, xlabel="x", ylabel="y")
-    with pytest.raises(ValueError, match=r"'loss' has x of shape \(3,\) and y of shape \(2, 4\)"):
-        plots.curves({"loss": (np.arange(3), np.zeros((2, 4)))}, xlabel="x", ylabel="y")
-
-
 def test_panels_share_their_y_axis_and_name_each_kind_of_line_once():
     groups = {
         "before": {"short": ([1, 2], [1.0, 2.0]), "long": ([1, 2], [[3.0, 4.0], [5.0, 6.0]])},
@@ -227,13 +222,6 @@ def test_each_panel_has_its_own_values_of_x_as_ticks():
     assert fig.axes[0].get_xlim()[0] > 5 > fig.axes[1].get_xlim()[0]
 
 
-def test_panels_with_other_lines_are_refused():
-    with pytest.raises(ValueError, match="the same labels"):
-        plots.panels({"a": {"x": ([1], [1.0])}, "b": {"y": ([1], [1.0])}}, xlabel="", ylabel="")
-    with pytest.raises(ValueError, match="at least one panel"):
-        plots.panels({}, xlabel="", ylabel="")
-
-
 def test_a_heatmap_is_white_at_zero_and_names_every_character():
     fig = plots.heatmap(np.array([[0.5, -2.0, 0.0]]), columns="a \n", rows=["h"], xlabel="x", ylabel="y", label="z")
     ax = fig.axes[0]
@@ -265,13 +253,6 @@ def test_a_heatmap_of_logarithms_is_white_only_where_there_is_no_value():
     assert ax.get_facecolor()[:3] == (1.0, 1.0, 1.0)
 
 
-def test_a_bad_matrix_is_named():
-    with pytest.raises(ValueError, match=r"matrix has shape \(3,\)"):
-        plots.heatmap(np.zeros(3), xlabel="x", ylabel="y", label="z")
-    with pytest.raises(ValueError, match="2 names for columns, but the matrix has 3"):
-        plots.heatmap(np.zeros((1, 3)), columns="ab", xlabel="x", ylabel="y", label="z")
-
-
 def test_dots_stand_at_the_mean_with_baselines_and_floor_as_rows():
     fig = plots.dots({"reset": [4.0, 5.0], "carried": 3.0}, xlabel="perplexity", floor=("f", 2), baselines={"b": 6})
     ax = fig.axes[0]
@@ -283,12 +264,12 @@ def test_dots_stand_at_the_mean_with_baselines_and_floor_as_rows():
 
 
 def test_grouped_dots_have_a_legend_and_their_own_markers():
-    ax = plots.dots({g: {"reset": [1, 2], "carried": [2, 3]} for g in ("16", "32")}, xlabel="perplexity").axes[0]
+    groups = {number: {"reset": [1, 2], "carried": [2, 3]} for number in ("16", "32")}
+    ax = plots.dots(groups, xlabel="perplexity", xlog=True).axes[0]
+    assert ax.get_xscale() == "log"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["reset", "carried"]
     assert len({line.get_marker() for line in ax.lines} - {"None"}) == 2
     assert len({line.get_ydata()[0] for line in ax.lines}) == 4  # a place each
-    with pytest.raises(ValueError, match="values is empty"):
-        plots.dots({}, xlabel="x")
 
 
 def test_a_scatter_names_some_of_its_points():
@@ -298,10 +279,6 @@ def test_a_scatter_names_some_of_its_points():
     assert fig.axes[0].get_xscale() == fig.axes[0].get_yscale() == "log"
     dots, *marked = (line.get_xydata().tolist() for line in fig.axes[0].lines)
     assert dots == [list(place) for place in points.values()] and marked == [dots[:1], dots[1:2]]
-    with pytest.raises(ValueError, match="points has no 'owl'"):
-        plots.scatter(points, named=["owl"], xlabel="x", ylabel="y")
-    with pytest.raises(ValueError, match="points is empty"):
-        plots.scatter({}, named=[], xlabel="x", ylabel="y")
 
 
 def test_the_groups_of_a_scatter_differ_in_colour_and_shape_and_are_named():
@@ -328,7 +305,26 @@ def test_names_in_a_scatter_move_apart():
     assert cold.xyann[1] > 0 > greedy.xyann[1] and hot.xyann == (6, 0)
 
 
-def test_dots_can_lie_on_a_logarithmic_axis():
-    fig = plots.dots({"a": 1.0, "b": 1000.0}, xlabel="perplexity", xlog=True)
-    assert fig.axes[0].get_xscale() == "log"
-    assert [tick.get_text() for tick in fig.axes[0].get_yticklabels()] == ["a", "b"]
+AXES = {"xlabel": "x", "ylabel": "y"}
+
+
+@pytest.mark.parametrize(
+    "draw, message",
+    [
+        (lambda: plots.curves({}, **AXES), "series is empty"),
+        (lambda: plots.curves({"a": ([1], [[1, 2]])}, **AXES), r"'a' has x of shape \(1,\) and y of shape \(1, 2\)"),
+        (lambda: plots.panels({"a": {"x": ([1], [1])}, "b": {"y": ([1], [1])}}, **AXES), "the same labels"),
+        (lambda: plots.panels({}, **AXES), "at least one panel"),
+        (lambda: plots.heatmap(np.zeros(3), **AXES, label="z"), r"matrix has shape \(3,\)"),
+        (
+            lambda: plots.heatmap([[1, 2, 3]], columns="ab", **AXES, label="z"),
+            "2 names for columns, but the matrix has 3",
+        ),
+        (lambda: plots.dots({}, xlabel="x"), "values is empty"),
+        (lambda: plots.scatter({"fox": (1, 2)}, named=["owl"], **AXES), "points has no 'owl'"),
+        (lambda: plots.scatter({}, named=[], **AXES), "points is empty"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()

@@ -1,4 +1,4 @@
-"""Networks of the playground in a browser: the engine in a blank page, and what Python says of the same weights."""
+"""The networks of demonstrations in a browser: the engine in a blank page, and what Python says of the same weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unrolled.figures.weights import weights_script
 from unrolled.models import EncoderDecoder, LanguageModel
 from unrolled.text import Vocabulary, WordVocabulary
 
-FOLDER = Path(unrolled.__file__).parent / "figures" / "playground"
+FOLDER = Path(unrolled.__file__).parent / "figures" / "browser"
 LETTERS = Vocabulary("\nabcdefghijklmnopqrstuvwxyz .,")
 READ = """([numbers]) => {
     const model = Unrolled.load(...unrolledWeights.test);
@@ -69,7 +69,7 @@ def rewritten(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor)
 
 
 def source(name: str) -> str:
-    """Return a script of the playground."""
+    """Return a script of the folder."""
     return (FOLDER / f"{name}.js").read_text(encoding="utf8")
 
 

@@ -21,8 +21,8 @@ def test_the_ball_goes_where_the_cups_go(cups):
         under = [cup == 0 for cup in range(cups)]
         for symbol, place in zip(symbols, places, strict=True):
             if task.moves[symbol]:
-                one, other = task.moves[symbol]
-                under[one], under[other] = under[other], under[one]
+                left, right = task.moves[symbol]
+                under[left], under[right] = under[right], under[left]
             assert under.index(True) == place
 
 
@@ -66,7 +66,7 @@ def test_what_a_state_must_hold_is_the_values_of_all_pairs():
 
 
 @pytest.mark.parametrize(
-    "make, says",
+    "make, message",
     [
         (lambda: ShellGame(0), "length is 0; a game has at least 1 step"),
         (lambda: ShellGame(5, cups=1), "cups is 1; a ball can hide under one of at least 2"),
@@ -75,6 +75,6 @@ def test_what_a_state_must_hold_is_the_values_of_all_pairs():
         (lambda: AssociativeRecall(2, values=1), "values is 1; there must be at least 2 to choose from"),
     ],
 )
-def test_impossible_tasks_are_named(make, says):
-    with pytest.raises(ValueError, match=says):
+def test_impossible_tasks_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
         make()

@@ -34,7 +34,7 @@ def test_the_trivial_error_of_adding_is_a_sixth():
     error = sympy.integrate((first + second - guess) ** 2, (first, 0, 1), (second, 0, 1))
     (best,) = sympy.solve(sympy.diff(error, guess), guess)
     assert best == 1 and error.subs(guess, best) == sympy.Rational(1, 6)
-    assert Adding.trivial == float(sympy.Rational(1, 6))
+    assert Adding.trivial == float(sympy.Rational(1, 6)) > Adding.goal == 0.01
 
     task = Adding(10)
     inputs, targets = task.batch(200_000, seeded())
@@ -64,7 +64,7 @@ def test_the_trivial_loss_of_copy_is_that_of_the_best_answer_that_knows_only_the
     logits = torch.full((length + 20, 9), -60.0)
     logits[: length + 10, 8] = 60.0  # certainly a blank
     logits[length + 10 :, :8] = 0.0  # any symbol
-    assert task.trivial == pytest.approx(10 * math.log(8) / (length + 20))
+    assert task.trivial == pytest.approx(10 * math.log(8) / (length + 20)) and task.goal == task.trivial / 10
     assert task.loss(logits.expand(20_000, -1, -1), targets).item() == pytest.approx(task.trivial, rel=1e-5)
     # No other distribution over time does better: the entropy of what was seen at each step is the least.
     shares = torch.stack([(targets == symbol).double().mean(0) for symbol in range(9)])
@@ -96,22 +96,12 @@ def test_the_trivial_loss_of_counting_is_that_of_the_best_constant_answer():
     assert task.goal == task.trivial / 1000
 
 
-def test_nothing_is_counted_to_one():
-    with pytest.raises(ValueError, match="length is 1; counting needs at least 2"):
-        Counting(1)
-
-
 def test_who_counts_is_right_and_who_counts_so_far_is_right_so_far():
     assert counted(Counter(), 40).tolist() == [True] * 40
     assert counted(Counter(limit=25), 40).tolist() == [True] * 25 + [False] * 15
     torch.manual_seed(0)
     assert not counted(SequenceModel(LSTMCell(2, 4), 1), 40).all()
     assert solve(Counter(), Counting(20), updates=1, score_every=1).success
-
-
-def test_the_goals():
-    assert Adding(10).goal == 0.01 < Adding(10).trivial
-    assert Copy(10).goal == pytest.approx(math.log(8) / 30)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -128,14 +118,6 @@ def test_the_same_seed_gives_the_same_sequences_and_training(name):
     first = outcome(1)
     assert first == outcome(1) and first.losses != outcome(2).losses
     assert first.scored == [5, 10, 12] and first.updates == len(first.losses) == 12 and not first.success
-
-
-def test_a_model_answers_every_step():
-    model = SequenceModel(RNNCell(2, 8), 3)
-    inputs = torch.randn(4, 6, 2)
-    outputs = model(inputs)
-    assert outputs.shape == (4, 6, 3)
-    assert torch.allclose(outputs[:, :2], model(inputs[:, :2]), atol=1e-6)
 
 
 class Oracle(nn.Module):
@@ -204,49 +186,45 @@ def test_every_cell_answers_and_learns(kind):
     assert answers.shape == (3, 6, 1)
     assert torch.allclose(answers[:, 2], model.output(unroll(model.cell, inputs[:, :3])[0][:, -1]), atol=1e-6)
     before = [weight.clone() for weight in model.parameters()]
-    outcome = solve(model, task, updates=1, sequences=10)
-    assert outcome.updates == 1 and not outcome.diverged
+    solve(model, task, updates=1, sequences=10)
     assert all((weight != old).any() for weight, old in zip(model.parameters(), before, strict=True))
 
 
-def test_clipping_bounds_the_gradient_and_divergence_is_reported():
-    task = Adding(10)
-
+def test_divergence_is_reported():
     class Exploding(SequenceModel):
         def forward(self, inputs):
             return super().forward(inputs) * self.output.weight.square().sum() * 1e18
 
     model = Exploding(RNNCell(2, 4), 1)
-    outcome = solve(model, task, updates=50, learning_rate=10.0)
+    outcome = solve(model, Adding(10), updates=50, learning_rate=10.0)
     assert outcome.diverged and not outcome.success and outcome.updates == len(outcome.losses) < 50
 
+
+def test_an_update_has_the_learning_rate_and_clipping_bounds_its_gradient():
     model = SequenceModel(RNNCell(2, 4), 1)
-    solve(model, task, updates=1, clip=1e-3)
+    before = model.output.weight.detach().clone()
+    solve(model, Adding(10), updates=1, learning_rate=0.25, clip=1e-3)
     norms = [weight.grad.norm() for weight in model.parameters()]
     assert torch.stack(norms).norm().item() == pytest.approx(1e-3, rel=1e-3)
-
-
-def test_the_first_update_moves_each_weight_by_the_learning_rate():
-    model = SequenceModel(RNNCell(2, 4), 1)  # Adam's first step has this length, whatever the gradient
-    before = model.output.weight.detach().clone()
-    solve(model, Adding(10), updates=1, learning_rate=0.25)
-    assert (model.output.weight - before).abs().tolist() == [pytest.approx([0.25] * 4, rel=1e-3)]
+    # Adam's first step has this length, whatever the gradient
+    assert (model.output.weight - before).abs().tolist() == [pytest.approx([0.25] * 4, rel=1e-2)]
 
 
 MODEL = SequenceModel(RNNCell(2, 3), 1)
 
 
 @pytest.mark.parametrize(
-    "call, says",
+    "call, message",
     [
         (lambda: Adding(1), "length is 1; two markers need at least 2"),
         (lambda: Copy(0), "length is 0; the delimiter needs at least 1"),
+        (lambda: Counting(1), "length is 1; counting needs at least 2"),
         (lambda: solve(MODEL, Adding(4), updates=0), "updates is 0; it must be above 0"),
         (lambda: solve(MODEL, Adding(4), updates=1, clip=0.0), "clip is 0.0"),
         (lambda: solve(MODEL, Adding(4), updates=1, learning_rate=-1.0), "learning_rate is -1.0"),
         (lambda: solve(MODEL, Adding(4), updates=1, batch=0), "batch is 0"),
     ],
 )
-def test_bad_input_is_named(call, says):
-    with pytest.raises(ValueError, match=says):
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
         call()

@@ -66,8 +66,8 @@ def test_batches_hold_examples_of_similar_length():
 
 def test_the_digest_tells_examples_apart():
     a, b, c = torch.tensor([1]), torch.tensor([2]), torch.tensor([1, 2])
-    one = Examples([(a, b), (c, c)], 2, pad_tagged).digest
-    assert one == Examples([(a, b), (c, c)], 1, pad_tagged, seed=9).digest
-    assert one != Examples([(b, a), (c, c)], 2, pad_tagged).digest
-    assert one != Examples([(c, c), (a, b)], 2, pad_tagged).digest
+    digest = Examples([(a, b), (c, c)], 2, pad_tagged).digest
+    assert digest == Examples([(a, b), (c, c)], 1, pad_tagged, seed=9).digest
+    assert digest != Examples([(b, a), (c, c)], 2, pad_tagged).digest
+    assert digest != Examples([(c, c), (a, b)], 2, pad_tagged).digest
     assert Examples([(a, c)], 1, pad_tagged).digest != Examples([(c, b)], 1, pad_tagged).digest  # the same symbols

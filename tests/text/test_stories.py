@@ -114,22 +114,7 @@ def test_names_are_half_she_and_half_he_and_their_initials_say_little():
 
 def test_words_cut_a_text_without_loss():
     text = """Mia's half-open box, she said, "is empty!"\n"""
-    assert stories.words(text) == [
-        "Mia",
-        "'s",
-        "half-open",
-        "box",
-        ",",
-        "she",
-        "said",
-        ",",
-        '"',
-        "is",
-        "empty",
-        "!",
-        '"',
-        "\n",
-    ]
+    assert "|".join(stories.words(text)) == """Mia|'s|half-open|box|,|she|said|,|"|is|empty|!|"|\n"""
     assert "".join(stories.words(text)) == text.replace(" ", "")
 
 
@@ -249,16 +234,11 @@ def test_lags_of_pronouns_reach_back_to_any_mention(sample):
                 assert recall.lag == recall.position - before.position - len(before.value)
 
 
-@pytest.mark.parametrize("kind", ["name", "place", "animal", "object", "person", "weather"])
-def test_lags_are_spread_from_short_to_long(sample, kind):
-    lags = [recall.lag for story in sample for recall in story.recalls if recall.kind == kind]
-    assert max(lags) > 400
-    if kind in ("name", "animal", "person"):
-        assert min(lags) < 60
-    assert statistics.stdev(lags) > 30
-
-
-def test_lags_cover_ten_to_four_hundred(sample):
+def test_lags_are_spread_from_ten_to_four_hundred(sample):
+    for kind in ("name", "place", "animal", "object", "person", "weather"):
+        lags = [recall.lag for story in sample for recall in story.recalls if recall.kind == kind]
+        assert max(lags) > 400 and statistics.stdev(lags) > 30
+        assert min(lags) < 60 or kind in ("place", "object", "weather")
     bins = Counter(recall.lag // 50 for story in sample for recall in story.recalls if recall.kind != "pronoun")
     assert min(recall.lag for story in sample for recall in story.recalls) <= 10
     assert all(bins[index] > 0.01 * bins.total() for index in range(10))  # 0 … 500 characters
@@ -300,7 +280,6 @@ def test_a_corpus_is_whole_stories():
     for recall in corpus.recalls:
         assert corpus.text[recall.position : recall.position + len(recall.value)] == recall.value
     assert corpus.nats_per_character == -corpus.log_prob / len(corpus.text)
-    assert corpus.nats_per_word == -corpus.log_prob / len(stories.words(corpus.text))
     assert abs(corpus.nats_per_character / stories.grammar().entropy_per_character() - 1) < 0.05
 
 
@@ -336,29 +315,19 @@ WRONG = {
     "not a list": ('story = "Once."', "symbol 'story' is 'Once.'; it must be a list"),
     "an empty list": ("story = []", r"symbol 'story' is \[\]; it must be a list of at least one"),
     "zero weight": ('story = [[0, "Once."]]', r"symbol 'story': \[0, 'Once.'\] is not an alternative.*positive whole"),
-    "half a weight": ('story = [[0.5, "Once."]]', "positive whole weight"),
-    "a truth for a weight": ('story = [[true, "Once."]]', "positive whole weight"),
     "an alternative twice": ('story = ["Once.", [2, "Once."]]', "'Once.': this alternative occurs twice"),
     "an empty template": ('story = [""]', "symbol 'story', template '': text must not be empty"),
     "a newline": ('story = ["Once.\\nTwice."]', "newlines end stories"),
     "an open brace": ('story = ["Once {a."]', "braces must enclose"),
     "an unknown symbol": ('story = ["A {dog}."]', "'dog' is neither a symbol nor a variable"),
     "an unknown form": ('story = ["{the dog}."]\ndog = ["pug"]', "'the' is not a form; the forms are a, A, they"),
-    "a form of sentences": (
-        'story = ["{a dog}."]\ndog = ["{pug}"]\npug = ["pug"]',
-        "'dog' must be plain values of equal",
-    ),
     "binding uneven weights": (
         'story = ["{dog=pet} {pet}."]\ndog = ["pug", [2, "lab"]]',
         "plain values of equal weight",
     ),
     "a dog's pronoun": ('story = ["{dog=pet} {they pet}."]\ndog = ["pug"]', "'dog' has no pronouns; give it two lists"),
-    "a pronoun of nobody": (
-        'story = ["{they name=hero}."]\nname = {she = ["Ann"], he = ["Bo"]}',
-        "bind one first",
-    ),
+    "a pronoun of nobody": ('story = ["{they name=hero}."]\nname = {she = ["Ann"], he = ["Bo"]}', "bind one first"),
     "a number for names": ('story = ["{name}."]\nname = {she = 1, he = 2}', "names come in two lists: she and he"),
-    "names in one list": ('story = ["{name}."]\nname.she = ["Ann"]', "names come in two lists: she and he"),
     "a name in both lists": (
         'story = ["{name}."]\nname = {she = ["Jo"], he = ["Jo"]}',
         "'Jo': this alternative occurs twice",
@@ -384,7 +353,6 @@ WRONG = {
         "'cat' is already a symbol",
     ),
     "a slot inside a word": ('story = ["{dog}s."]\ndog = ["pug"]', "marks must separate slots from words"),
-    "slots that touch": ('story = ["{dog}{dog}."]\ndog = ["pug"]', "marks must separate slots from words"),
 }
 
 

@@ -6,10 +6,10 @@ networks, on a `canvas`, with the `gated` cells in a file of their own. `excerpt
 its `weights` in a script.
 """
 
-from unrolled.figures.live import playground
+from unrolled.figures.live import demonstration
 from unrolled.figures.tables import table
 
 __all__ = [
-    "playground",
+    "demonstration",
     "table",
 ]

@@ -72,9 +72,11 @@ def slider(frames: Mapping[object, Figure], label: str) -> widgets.VBox:
         raise ValueError("label is empty: say what the slider changes")
     if len(frames) < 2:
         raise ValueError(f"a slider needs at least two frames, and there are {len(frames)}")
-    sizes = {value: _size(value, frame) for value, frame in frames.items()}
-    first, *others = sizes
-    for value in others:
+    first, sizes = next(iter(frames)), {}
+    for value, frame in frames.items():
+        if not isinstance(frame, Figure):
+            raise TypeError(f"the frame for {value!r} is a {type(frame).__name__}; give a Figure")
+        sizes[value] = "{:g} × {:g} inches".format(*frame.get_size_inches())
         if sizes[value] != sizes[first]:
             raise ValueError(
                 f"the frame for {value!r} is {sizes[value]} and the one for {first!r} is {sizes[first]}; "
@@ -102,14 +104,6 @@ def slider(frames: Mapping[object, Figure], label: str) -> widgets.VBox:
     box = widgets.VBox([choice, shown, naming])
     box.add_class("unrolled-explorer")
     return box
-
-
-def _size(value: object, frame: Figure) -> str:
-    """Return the size of a frame in words; raise TypeError if it is no figure."""
-    if not isinstance(frame, Figure):
-        raise TypeError(f"the frame for {value!r} is a {type(frame).__name__}; give a Figure")
-    width, height = frame.get_size_inches()
-    return f"{width:g} × {height:g} inches"
 
 
 def _png(figure: Figure) -> bytes:

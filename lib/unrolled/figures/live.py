@@ -1,7 +1,7 @@
 """Let a trained network answer in the reader's page: one of the book's, or the reader's own below a cell.
 
-What runs there is in the folder ``playground`` beside this file: the book's networks once more, in plain JavaScript,
-what shows them, and, in ``playgrounds.toml``, what each playground asks of which networks. It asks no server for
+What runs there is in the folder ``browser`` beside this file: the book's networks once more, in plain JavaScript, what
+shows them, and, in ``demonstrations.toml``, what each demonstration asks of which networks. It asks no server for
 anything.
 """
 
@@ -11,49 +11,50 @@ import html
 import json
 import os
 import tomllib
+from functools import cache
 from importlib import resources
 from typing import Any
 
 from torch import nn
 
-from unrolled.figures.weights import core_of, weights_script
+from unrolled.figures.weights import layers_of, weights_script
 
-SCRIPTS = ("engine", "encoder_decoder", "symbols", "elements")  # of all playgrounds, in the order of use
+SCRIPTS = ("engine", "encoder_decoder", "symbols", "elements")  # of all demonstrations, in the order of use
 HEIGHT = 640  # pixels, until the page inside has measured itself
 
 
-class Playground:
+class Demonstration:
     """Networks that answer: Jupyter and Colab show them below the cell whose last expression this is.
 
     In a page of the book the networks are not part of the page, but are loaded when they come into sight.
 
     Attributes:
         page: a page of its own, HTML that needs nothing beside it.
-        name: of the book's playground; None of one that shows the reader's network.
+        name: of the book's demonstration; None of one that shows the reader's network.
     """
 
     def __init__(self, page: str, name: str | None = None):
         self.page, self.name = page, name
 
     def __repr__(self) -> str:
-        return f"Playground({self.name or 'your network'!r})"
+        return f"Demonstration({self.name or 'your network'!r})"
 
     def _repr_html_(self) -> str:
         if self.name and os.environ.get("UNROLLED_FIGURES"):  # the book is being made
             return figure(self.name, root="../")
         style = f"width: 100%; height: {HEIGHT}px; border: 0"
-        return f'<iframe title="playground" style="{style}" srcdoc="{html.escape(self.page)}"></iframe>'
+        return f'<iframe title="demonstration" style="{style}" srcdoc="{html.escape(self.page)}"></iframe>'
 
 
-def playground(model: nn.Module | str, vocabulary: Any = None) -> Playground:
+def demonstration(model: nn.Module | str, vocabulary: Any = None) -> Demonstration:
     """Show a trained network that the reader can talk to; make this the last expression of its cell.
 
     Args:
         model: a `LanguageModel` with the book's own RNN, LSTM or GRU, of at most a million weights; or an
-            `EncoderDecoder` of them with one layer and scaled attention; or the name of one of the book's playgrounds,
-            such as ``"expects"``, with the book's own networks.
+            `EncoderDecoder` of them with one layer and scaled attention; or the name of one of the book's
+            demonstrations, such as ``"expects"``, with the book's own networks.
         vocabulary: the symbols that it was trained on; of an encoder–decoder the pair of those of sources and targets;
-            nothing for a playground of the book.
+            nothing for a demonstration of the book.
 
     Returns:
         What Jupyter and Colab display: what the network expects, what its gates do, and what it writes; of an
@@ -61,91 +62,80 @@ def playground(model: nn.Module | str, vocabulary: Any = None) -> Playground:
 
     Raises:
         ValueError: the model is of another kind or too large, the vocabulary is not the model's, a weight is beyond
-            what 16 bits can hold, or the book has no such playground.
+            what 16 bits can hold, or the book has no such demonstration.
 
     Example:
         >>> from unrolled.models import LanguageModel
         >>> from unrolled.text import Vocabulary
-        >>> shown = playground(LanguageModel(3, hidden_size=4, core="lstm"), Vocabulary("abc"))
-        >>> shown._repr_html_()[:8], "Unrolled.expects" in shown.page
+        >>> yours = demonstration(LanguageModel(3, hidden_size=4, core="lstm"), Vocabulary("abc"))
+        >>> yours._repr_html_()[:8], "Unrolled.expects" in yours.page
         ('<iframe ', True)
-        >>> playground("remembers")
-        Playground('remembers')
+        >>> demonstration("remembers")
+        Demonstration('remembers')
     """
     if isinstance(model, str):
-        networks = described(model)["networks"]
-        return Playground(_page([model], figure(model), [_file("models", f"{name}.js") for name in networks]), model)
+        shown = figure(model)
+        networks = [_file("models", f"{name}.js") for name in descriptions()[model]["networks"]]
+        return Demonstration(_page([model], shown, networks), model)
     weights = weights_script("your", model, vocabulary)
     if type(model).__name__ == "EncoderDecoder":
         names = ["looks"]
     else:
-        names = ["expects", "writes"] + (["gates"] if core_of(model) != "rnn" else [])
-    shown = [f'<figure class="playground" data-show="{name}" data-models="your"></figure>' for name in names]
-    return Playground(_page(names, "\n".join(shown), [weights]))
+        gated = type(layers_of(model)[0]).__name__ != "RNNCell"
+        names = ["expects", "writes"] + (["gates"] if gated else [])
+    shown = [f'<figure class="demonstration" data-show="{name}" data-models="your"></figure>' for name in names]
+    return Demonstration(_page(names, "\n".join(shown), [weights]))
 
 
-def playgrounds() -> list[str]:
-    """Return the names of the book's playgrounds, in the order of the page *Playground*."""
-    return list(_descriptions())
+@cache
+def descriptions() -> dict[str, dict[str, Any]]:
+    """Return the book's demonstrations by name, in the order of the page *Playground*.
+
+    Each has its ``networks``, its ``caption``, the text for its picture, ``alt``, and what it shows first, ``data``.
+    """
+    return tomllib.loads(_file("demonstrations.toml"))
 
 
 def figure(name: str, root: str = "") -> str:
-    """Return a playground of the book as a page has it: a picture, which a network replaces when it comes into sight.
+    """Return a demonstration as a page has it: a picture, which the networks replace when it comes into sight.
 
     Args:
-        name: one of `playgrounds`.
+        name: one of `descriptions`.
         root: the way from the page to the root of the site, such as ``"../"``.
 
     Raises:
-        ValueError: the book has no such playground.
+        ValueError: the book has no such demonstration.
 
     Example:
         >>> figure("writes", root="../").splitlines()[1][:38]
-        '<img src="../playground/writes.png" al'
+        '<img src="../browser/writes.png" alt="'
     """
-    told = described(name)
-    data = json.dumps(told["data"], ensure_ascii=False).replace("<", "\\u003c")
+    if name not in descriptions():
+        raise ValueError(f"the book has no demonstration {name!r}; it has {', '.join(descriptions())}")
+    description = descriptions()[name]
+    data = json.dumps(description["data"], ensure_ascii=False).replace("<", "\\u003c")
     return "\n".join(
         (
-            f'<figure class="playground" data-show="{name}" data-models="{" ".join(told["networks"])}">',
-            f'<img src="{root}playground/{name}.png" alt="{html.escape(told["alt"])}">',
+            f'<figure class="demonstration" data-show="{name}" data-models="{" ".join(description["networks"])}">',
+            f'<img src="{root}browser/{name}.png" alt="{html.escape(description["alt"])}">',
             f'<script type="application/json">{data}</script>',
-            f"<figcaption>{html.escape(told['caption'], quote=False)}</figcaption>",
+            f"<figcaption>{html.escape(description['caption'], quote=False)}</figcaption>",
             "</figure>",
-            f'<script defer src="{root}playground/page.js"></script>',
+            f'<script defer src="{root}browser/page.js"></script>',
         )
     )
 
 
-def described(name: str) -> dict[str, Any]:
-    """Return what ``playgrounds.toml`` says of a playground: ``networks``, ``alt``, ``caption`` and ``data``.
-
-    Raises:
-        ValueError: the book has no such playground.
-    """
-    if name not in _descriptions():
-        raise ValueError(f"the book has no playground {name!r}; it has {', '.join(_descriptions())}")
-    return _descriptions()[name]
-
-
-def _descriptions() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(_file("playgrounds.toml"))
-
-
 def _page(names: list[str], figures: str, weights: list[str]) -> str:
-    """Return a page of its own with some playgrounds and all that they need."""
+    """Return a page of its own with some demonstrations and all that they need; it asks for no other file."""
+    figures = "\n".join(line for line in figures.splitlines() if not line.startswith(("<img ", "<script defer ")))
     scripts = [_file(f"{name}.js") for name in (*SCRIPTS, *names)] + weights + [_file("page.js")]
     return (
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>playground</title>\n'
-        f"<style>\n{_file('playground.css')}</style>\n{_without_files(figures)}\n"
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>demonstration</title>\n'
+        f"<style>\n{_file('page.css')}</style>\n{figures}\n"
         + "".join(f"<script>\n{script}</script>\n" for script in scripts)
     )
 
 
-def _without_files(figures: str) -> str:
-    """Return figures without the lines that ask for a file: their picture, and the script that loads the others."""
-    return "\n".join(line for line in figures.splitlines() if not line.startswith(("<img ", "<script defer ")))
-
-
 def _file(*names: str) -> str:
-    return resources.files(__package__).joinpath("playground", *names).read_text(encoding="utf8")
+    return resources.files(__package__).joinpath("browser", *names).read_text(encoding="utf8")

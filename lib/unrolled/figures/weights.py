@@ -13,7 +13,7 @@ from torch import nn
 
 LARGEST = 1_000_000  # weights: more would make a notebook of many megabytes, and a page that lags behind the typing
 CORES = {"RNNCell": "rnn", "LSTMCell": "lstm", "GRUCell": "gru"}
-RUNS = "the playground runs a LanguageModel or an EncoderDecoder of RNN, LSTM or GRU cells"
+RUNS = "a page runs a LanguageModel or an EncoderDecoder of RNN, LSTM or GRU cells"
 REMEDY = "make it with core='rnn', 'lstm' or 'gru', the book's own cells"
 
 
@@ -22,12 +22,12 @@ def weights_script(name: str, model: nn.Module, vocabulary: Any, **about: Any) -
 
     Args:
         name: what pages call the model.
-        model: as for `playground`.
+        model: as for `demonstration`.
         vocabulary: the symbols that it was trained on; of an encoder–decoder the pair of those of sources and targets.
         **about: what else the page may know of it: numbers and texts.
 
     Raises:
-        ValueError: as `playground` raises it.
+        ValueError: as `demonstration` raises it.
 
     Example:
         >>> from unrolled.models import LanguageModel
@@ -38,114 +38,111 @@ def weights_script(name: str, model: nn.Module, vocabulary: Any, **about: Any) -
     """
     kind = type(model).__name__  # not what inherits from it, as `ResidualLM`, whose steps are others
     if kind == "LanguageModel":
-        core, options, layers, matrices = _language_model(model)
-        _check_size("vocabulary", len(vocabulary), model.vocab_size)
+        cells, matrices = _language_model(model)
+        sizes = {"vocabulary": (vocabulary, model.vocab_size)}
     elif kind == "EncoderDecoder":
-        core, options, layers, matrices = _encoder_decoder(model)
-        sources, vocabulary = _pair(vocabulary)
+        cells, matrices = _encoder_decoder(model)
+        if not isinstance(vocabulary, tuple | list) or len(vocabulary) != 2:
+            raise ValueError(
+                f"an encoder–decoder needs two vocabularies, and this is {type(vocabulary).__name__}; "
+                "give the pair (sources, targets)"
+            )
+        sources, vocabulary = vocabulary
         about = {"sources": sources.symbols, "sides": [*model.encoder.sides]} | about
-        _check_size("vocabulary of the sources", len(sources), model.source_embedding.num_embeddings)
-        _check_size("vocabulary of the targets", len(vocabulary), model.vocab_size)
+        sizes = {"vocabulary of the sources": (sources, model.source_embedding.num_embeddings)}
+        sizes["vocabulary of the targets"] = vocabulary, model.vocab_size
     else:
         raise ValueError(f"{RUNS}, and this is {kind}; {REMEDY}")
+    for what, (symbols, expected) in sizes.items():
+        if len(symbols) != expected:
+            raise ValueError(
+                f"the {what} has {len(symbols)} symbols and the model {expected}; give the vocabulary that the model "
+                "was trained on"
+            )
     size = sum(matrix.numel() for matrix in matrices.values())
     if size > LARGEST:
         raise ValueError(f"the model has {size:,} weights; a page takes {LARGEST:,} at most: train a smaller one")
     head = {
         "name": name,
-        "core": core,
-        "layers": layers,
-        "options": options,
+        "core": CORES[type(cells[0]).__name__],
+        "layers": len(cells),
+        "options": cells[0].options(),
         "words": hasattr(vocabulary, "unknown"),
         "symbols": vocabulary.symbols,
         "shapes": {name: list(matrix.shape) for name, matrix in matrices.items()},
         **about,
     }
-    content = json.dumps(head), base64.b64encode(_bits(matrices.values())).decode()
+    content = json.dumps(head), base64.b64encode(_half_precision(matrices)).decode()
     digest = f"{zlib.crc32(''.join(content).encode()):08x}"
-    told = json.dumps([*content, digest]).replace("<", "\\u003c")  # no symbol may end the script
-    return f"window.unrolledWeights = window.unrolledWeights || {{}};\nunrolledWeights[{json.dumps(name)}] = {told};\n"
+    parts = json.dumps([*content, digest]).replace("<", "\\u003c")  # no symbol may end the script
+    return f"window.unrolledWeights = window.unrolledWeights || {{}};\nunrolledWeights[{json.dumps(name)}] = {parts};\n"
 
 
-def core_of(model: nn.Module) -> str:
-    """Return what the engine calls the core of a `LanguageModel`: ``"rnn"``, ``"lstm"`` or ``"gru"``."""
-    return _language_model(model)[0]
+def layers_of(model: nn.Module) -> list[nn.Module]:
+    """Return the cell of each layer of a `LanguageModel`.
+
+    Raises:
+        ValueError: a page does not run such cells.
+    """
+    layers = getattr(model.core, "cells", getattr(model.core, "layers", [model.core]))  # of a stack, or of one layer
+    return _cells_of(layers)
 
 
-def _check_size(what: str, symbols: int, expected: int) -> None:
-    """Raise ValueError unless a vocabulary has as many symbols as the model that it is given with."""
-    if symbols != expected:
-        raise ValueError(
-            f"the {what} has {symbols} symbols and the model {expected}; give the vocabulary that the model was "
-            "trained on"
-        )
-
-
-def _pair(vocabulary: Any) -> tuple[Any, Any]:
-    if not isinstance(vocabulary, tuple | list) or len(vocabulary) != 2:
-        raise ValueError(
-            f"an encoder–decoder needs two vocabularies, and this is {type(vocabulary).__name__}; "
-            "give the pair (sources, targets)"
-        )
-    return vocabulary[0], vocabulary[1]
-
-
-def _cells(*layers: nn.Module) -> tuple[str, dict, list[nn.Module]]:
-    """Return the name of the core of some layers, its options, and the cell of each layer."""
+def _cells_of(layers: Iterable[nn.Module]) -> list[nn.Module]:
+    """Return the cell of each layer; raise ValueError unless all are of one kind that a page runs."""
     cells = [getattr(layer, "cell", layer) for layer in layers]
     kinds = {type(cell).__name__ for cell in cells}
     if len(kinds) != 1 or not kinds <= set(CORES):
         raise ValueError(f"{RUNS}, and this has {', '.join(sorted(kinds))}; {REMEDY}")
     options = cells[0].options()
     if options.get("reset", "before") != "before":
-        raise ValueError("the GRU resets after the product; the playground runs the book's, with reset='before'")
+        raise ValueError("the GRU resets after the product; a page runs the book's, with reset='before'")
     if options.get("nonlinearity", "tanh") not in ("tanh", "relu"):
-        raise ValueError(f"nonlinearity is {options['nonlinearity']!r}; the playground runs 'tanh' and 'relu'")
-    return CORES[kinds.pop()], options, cells
+        raise ValueError(f"nonlinearity is {options['nonlinearity']!r}; a page runs 'tanh' and 'relu'")
+    return cells
 
 
-def _of_cell(name: str, cell: nn.Module) -> dict[str, torch.Tensor]:
-    return {f"{name}.{each}": getattr(cell, each) for each in ("W_xh", "W_hh", "b_h")}
+# Of each kind of model: the cell of each layer, and all matrices that a step needs, by the names of the engine; a
+# layer's weights have its number before them, an encoder's the side that it reads from.
 
 
-# Of each kind of model: its core and the options of that, the number of its layers, and all matrices that a step needs,
-# by the names of the engine; a layer's weights have its number before them, an encoder's the side that it reads from.
-Parts = tuple[str, dict, int, dict[str, torch.Tensor]]
+def _weights_of(cell: nn.Module, prefix: str) -> dict[str, torch.Tensor]:
+    return {f"{prefix}.{name}": getattr(cell, name) for name in ("W_xh", "W_hh", "b_h")}
 
 
-def _language_model(model: nn.Module) -> Parts:
-    layers = getattr(model.core, "cells", getattr(model.core, "layers", [model.core]))  # of a stack, or of one layer
-    core, options, cells = _cells(*layers)
+def _language_model(model: nn.Module) -> tuple[list[nn.Module], dict[str, torch.Tensor]]:
+    cells = layers_of(model)
     matrices = {"E": model.embedding_scale * model.embedding.weight}
     for number, cell in enumerate(cells):
-        matrices |= _of_cell(str(number), cell)
+        matrices |= _weights_of(cell, str(number))
         for name in cell.state_names:  # h_0, and c_0 of an LSTM: (h,), or (layers, h)
             matrices[f"{number}.{name}_0"] = getattr(model, f"{name}_0").view(-1, cell.hidden_size)[number]
-    return core, options, len(cells), matrices | {"W_hy": model.output.weight, "b_y": model.output.bias}
+    return cells, matrices | {"W_hy": model.output.weight, "b_y": model.output.bias}
 
 
-def _encoder_decoder(model: nn.Module) -> Parts:
+def _encoder_decoder(model: nn.Module) -> tuple[list[nn.Module], dict[str, torch.Tensor]]:
     if model.num_layers != 1:
-        raise ValueError(f"num_layers is {model.num_layers}; the playground runs an encoder–decoder of one layer")
+        raise ValueError(f"num_layers is {model.num_layers}; a page runs an encoder–decoder of one layer")
     if type(model.score).__name__ != "ProductScore" or model.score.scale == 1:
-        raise ValueError("the attention is not scaled; the playground runs a model that has attention='scaled'")
+        raise ValueError("the attention is not scaled; a page runs a model that has attention='scaled'")
     (readers,) = model.encoder.layers
-    core, options, (cell, *_) = _cells(model.core, *readers.values())
-    matrices = {"E": model.embedding.weight, "E_x": model.source_embedding.weight} | _of_cell("0", cell)
+    cell, *_ = _cells_of([model.core, *readers.values()])
+    matrices = {"E": model.embedding.weight, "E_x": model.source_embedding.weight} | _weights_of(cell, "0")
     for side, reader in readers.items():
-        matrices |= _of_cell(side, reader.cell)
+        matrices |= _weights_of(reader.cell, side)
     matrices |= {"W_b": model.bridge.weight, "b_b": model.bridge.bias}
     matrices |= {"W_q": model.score.query.weight, "W_k": model.score.key.weight}
     matrices |= {"W_a": model.combine.weight, "b_a": model.combine.bias}
-    return core, options, 1, matrices | {"W_sy": model.output.weight, "b_y": model.output.bias}
+    return [cell], matrices | {"W_sy": model.output.weight, "b_y": model.output.bias}
 
 
-def _bits(matrices: Iterable[torch.Tensor]) -> bytes:
-    """Return matrices in half precision, row after row: the low byte of every number, then every high byte.
+def _half_precision(matrices: dict[str, torch.Tensor]) -> bytes:
+    """Return matrices in 16 bits, row after row: the low byte of every number, then every high byte.
 
     Signs and exponents are much alike, so that what is sent to a browser is a little shorter in this order.
     """
-    whole = torch.cat([matrix.detach().flatten() for matrix in matrices]).cpu()
-    if not whole.half().isfinite().all():
-        raise ValueError(f"a weight is {whole.abs().max():.3g}; 16 bits hold 65,504 at most: train with a smaller rate")
-    return whole.half().numpy().astype("<f2").view("u1").reshape(-1, 2).T.tobytes()
+    numbers = torch.cat([matrix.detach().flatten() for matrix in matrices.values()]).cpu()
+    if not numbers.half().isfinite().all():
+        largest = numbers.abs().max()
+        raise ValueError(f"a weight is {largest:.3g}; 16 bits hold 65,504 at most: train with a smaller rate")
+    return numbers.half().numpy().astype("<f2").view("u1").reshape(-1, 2).T.tobytes()

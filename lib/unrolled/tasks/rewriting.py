@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import itertools
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +22,24 @@ START, STOP = 0, 1  # the first symbols of every target vocabulary
 Pair = tuple[torch.Tensor, torch.Tensor]
 
 
+class _Spelt:
+    """A task whose symbols are letters: `sources`, and `targets`, numbered from 2, after `START` and `STOP`."""
+
+    sources: str
+    targets: str
+
+    def read(self, source: torch.Tensor) -> str:
+        """Return a source as text."""
+        return "".join(self.sources[number] for number in source.tolist())
+
+    def written(self, target: torch.Tensor) -> str:
+        """Return a target as text, up to its end symbol."""
+        numbers = itertools.takewhile(lambda number: number != STOP, target.tolist())
+        return "".join(self.targets[number - 2] for number in numbers)
+
+
 @dataclass(frozen=True)
-class Reversal:
+class Reversal(_Spelt):
     """Write letters in reverse order.
 
     The letters are independent and uniform, so a model that has forgotten one can do no better than guess it.
@@ -84,17 +101,9 @@ class Reversal:
         rows = [torch.randint(self.letters, (n,), generator=generator) for n in lengths.tolist()]
         return [(row, torch.cat([row.flip(0) + 2, torch.tensor([STOP])])) for row in rows]
 
-    def read(self, source: torch.Tensor) -> str:
-        """Return a source in letters."""
-        return _spelt(source, self.sources)
-
-    def written(self, target: torch.Tensor) -> str:
-        """Return a target in letters, up to its end symbol."""
-        return _spelt(_before_stop(target) - 2, self.targets)
-
 
 @dataclass(frozen=True)
-class Dates:
+class Dates(_Spelt):
     """Rewrite a date as ISO 8601 has it: "Monday, 3 March 1997" becomes "1997-03-03".
 
     The days are uniform over the years; the ways to write one are equally likely. Each way names the day, so the target
@@ -153,30 +162,22 @@ class Dates:
         """The number of symbols of a target, its end symbol included."""
         return 11
 
-    def pairs(self, count: int, generator: torch.Generator, length: int | None = None) -> list[Pair]:
+    def pairs(self, count: int, generator: torch.Generator) -> list[Pair]:
         """Return sources and their targets, each target with its end symbol.
 
         Args:
             count: the number of pairs.
             generator: draws them, on the CPU.
-            length: not to be given: a date has the length that it has.
-
-        Raises:
-            ValueError: a length is given.
         """
-        if length is not None:
-            raise ValueError(f"length is {length}; the length of a date cannot be chosen: leave it out")
-        begin, end = (datetime.date(*day).toordinal() for day in ((self.first, 1, 1), (self.last, 12, 31)))
-        days = torch.randint(begin, end + 1, (count,), generator=generator).tolist()
+        first, last = (datetime.date(*day).toordinal() for day in ((self.first, 1, 1), (self.last, 12, 31)))
+        days = torch.randint(first, last + 1, (count,), generator=generator).tolist()
         ways = torch.randint(len(self.ways), (count,), generator=generator).tolist()
-        dates = [datetime.date.fromordinal(day) for day in days]
-        return [
-            (
-                _numbers(self.write(date, way), self.sources),
-                torch.cat([_numbers(date.isoformat(), self.targets) + 2, torch.tensor([STOP])]),
-            )
-            for date, way in zip(dates, ways, strict=True)
-        ]
+        pairs = []
+        for date, way in zip(map(datetime.date.fromordinal, days), ways, strict=True):
+            source = [self.sources.index(letter) for letter in self.write(date, way)]
+            target = [2 + self.targets.index(letter) for letter in date.isoformat()]
+            pairs.append((torch.tensor(source), torch.tensor([*target, STOP])))
+        return pairs
 
     def write(self, date: datetime.date, way: int) -> str:
         """Return a date as one of the ways writes it.
@@ -190,14 +191,6 @@ class Dates:
         weekday = self.weekdays[date.weekday()]
         names = {"day": date.day, "month": month, "short": month[:3], "number": date.month, "th": th}
         return self.ways[way].format(**names, year=date.year, weekday=weekday)
-
-    def read(self, source: torch.Tensor) -> str:
-        """Return a source as text."""
-        return _spelt(source, self.sources)
-
-    def written(self, target: torch.Tensor) -> str:
-        """Return a target as text, up to its end symbol."""
-        return _spelt(_before_stop(target) - 2, self.targets)
 
 
 TASKS = {"reversal": Reversal, "dates": Dates}
@@ -254,17 +247,4 @@ def exact(written: Sequence[torch.Tensor], pairs: Sequence[Pair]) -> float:
     """
     if not len(pairs) or len(written) != len(pairs):
         raise ValueError(f"there are {len(written)} answers to {len(pairs)} pairs; give one for each")
-    return sum(torch.equal(mine, target) for mine, (_, target) in zip(written, pairs, strict=True)) / len(pairs)
-
-
-def _numbers(text: str, symbols: str) -> torch.Tensor:
-    return torch.tensor([symbols.index(symbol) for symbol in text])
-
-
-def _spelt(numbers: torch.Tensor, symbols: str) -> str:
-    return "".join(symbols[number] for number in numbers.tolist())
-
-
-def _before_stop(target: torch.Tensor) -> torch.Tensor:
-    ends = (target == STOP).nonzero()
-    return target[: int(ends[0])] if len(ends) else target
+    return sum(torch.equal(answer, target) for answer, (_, target) in zip(written, pairs, strict=True)) / len(pairs)

@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequence
 
-from unrolled.text.numbers import check_range, symbol_numbers
+from unrolled.text.numbers import check_range, symbol_numbers, symbol_row
 
 
 class Window(NamedTuple):
@@ -166,21 +166,18 @@ class Sentences:
             raise ValueError(f"batch is {batch}; it must be 1 or more")
         if pad < 0 or (start is not None and start < 0):
             raise ValueError(f"pad is {pad} and start is {start}; the model reads both, so neither can be negative")
-        checked = []
-        for index, sentence in enumerate(sentences):
-            name = f"the symbols of sentence {index}"
-            checked.append(sentence := symbol_numbers(sentence, ("length",), name, empty=True))
-            check_range(sentence, name=name)
-            if not len(sentence):
-                raise ValueError(f"sentence {index} is empty; leave it out, or end it with the end symbol")
-            if len(sentence) == 1 and start is None:
-                raise ValueError(
-                    f"sentence {index} is the single symbol {int(sentence)}, with nothing before it to predict it "
-                    "from; give a start, or leave the sentence out"
-                )
         self.batch, self.pad = batch, pad
-        prefix = [] if start is None else [checked[0].new_tensor([start])]
-        self._rows = [torch.cat([*prefix, sentence]) for sentence in checked]
+        self._rows = []
+        for index, sentence in enumerate(sentences):
+            row = symbol_row(sentence, f"sentence {index}")
+            if start is not None:
+                row = torch.cat([row.new_tensor([start]), row])
+            elif len(row) == 1:
+                raise ValueError(
+                    f"sentence {index} is the single symbol {int(row)}, with nothing before it to predict it from; "
+                    "give a start, or leave the sentence out"
+                )
+            self._rows.append(row)
         self._lengths = torch.tensor([len(row) - 1 for row in self._rows])  # targets in each sentence, (sentences,)
 
     def __len__(self) -> int:
@@ -201,15 +198,21 @@ class Sentences:
                 gives the same batches.
         """
         for batch in similar_lengths(self._lengths, self.batch, seed):
-            yield self._padded([self._rows[row] for row in batch])
+            rows = [self._rows[row] for row in batch]
+            inputs, _, _ = padded([row[:-1] for row in rows], self.pad)
+            yield Batch(inputs, *padded([row[1:] for row in rows], self.pad))
 
-    def _padded(self, rows: list[torch.Tensor]) -> Batch:
-        """Return these rows as one batch."""
-        inputs = pad_sequence([row[:-1] for row in rows], batch_first=True, padding_value=self.pad)  # (batch, time)
-        targets = pad_sequence([row[1:] for row in rows], batch_first=True, padding_value=self.pad)
-        lengths = torch.tensor([len(row) - 1 for row in rows], device=inputs.device)
-        mask = torch.arange(inputs.shape[1], device=inputs.device) < lengths[:, None]
-        return Batch(inputs, targets, mask, lengths)
+
+def padded(rows: list[torch.Tensor], pad: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return rows of symbol numbers side by side, (batch, time), where they are no pads, and their lengths, (batch,).
+
+    >>> padded([torch.tensor([5, 6]), torch.tensor([7])], pad=1)[0]
+    tensor([[5, 6],
+            [7, 1]])
+    """
+    numbers = pad_sequence(rows, batch_first=True, padding_value=pad)  # (batch, time)
+    lengths = torch.tensor([len(row) for row in rows], device=numbers.device)
+    return numbers, torch.arange(numbers.shape[1], device=numbers.device) < lengths[:, None], lengths
 
 
 def similar_lengths(lengths: torch.Tensor, batch: int, seed: int) -> list[list[int]]:

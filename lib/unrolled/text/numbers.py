@@ -46,6 +46,23 @@ def symbol_numbers(
     return numbers.long()
 
 
+def symbol_row(numbers: torch.Tensor | np.ndarray | Sequence[int], name: str) -> torch.Tensor:
+    """Return the symbol numbers of one sequence as int64, (length,), having checked them, their values too.
+
+    Args:
+        numbers: of any integer type, at least one.
+        name: what the sequence is called, for the message.
+
+    Raises:
+        ValueError: they are no integers or negative, have other axes, or there are none.
+    """
+    numbers = symbol_numbers(numbers, ("length",), f"the symbols of {name}", empty=True)
+    check_range(numbers, name=f"the symbols of {name}")
+    if not len(numbers):
+        raise ValueError(f"{name} is empty; leave it out, or end it with an end symbol")
+    return numbers
+
+
 def check_range(numbers: torch.Tensor, vocab_size: int | None = None, name: str = "tokens", *, least: int = 0) -> None:
     """Raise ValueError, naming the lowest and the highest, unless all are numbers of symbols. This waits for a GPU.
 

@@ -8,10 +8,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import torch
-from torch.nn.utils.rnn import pad_sequence
 
-from unrolled.text.batches import Batch, similar_lengths
-from unrolled.text.numbers import check_range, symbol_numbers
+from unrolled.text.batches import Batch, padded, similar_lengths
+from unrolled.text.numbers import symbol_row
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 """What is read and what is answered: symbol numbers, (length,) each."""
@@ -54,12 +53,10 @@ def pad_pairs(pairs: Sequence[Pair], *, start: int, pad: int = 0) -> PairBatch:
         ValueError: there are no pairs, a source or a target is empty or does not consist of symbol numbers, or start or
             pad is negative.
     """
-    _check_symbols(start=start, pad=pad)
-    sources, targets = _columns(pairs, "source", "target")
-    inputs = [torch.cat([target.new_tensor([start]), target[:-1]]) for target in targets]
-    lengths, target_lengths = (torch.tensor([len(row) for row in rows]) for rows in (sources, targets))
-    padded = _padded(targets, pad)
-    return PairBatch(_padded(sources, pad), lengths, _padded(inputs, pad), padded, _mask(padded, target_lengths))
+    sources, targets = _columns(pairs, "source", "target", start=start, pad=pad)
+    read, _, lengths = padded(sources, pad)
+    inputs, mask, _ = padded([torch.cat([target.new_tensor([start]), target[:-1]]) for target in targets], pad)
+    return PairBatch(read, lengths, inputs, padded(targets, pad)[0], mask)
 
 
 def pad_tagged(pairs: Sequence[Pair], *, pad: int = 0) -> Batch:
@@ -77,13 +74,12 @@ def pad_tagged(pairs: Sequence[Pair], *, pad: int = 0) -> Batch:
     tensor([[ True,  True],
             [ True, False]])
     """
-    _check_symbols(pad=pad)
-    words, tags = _columns(pairs, "sentence", "row of tags")
+    words, tags = _columns(pairs, "sentence", "row of tags", pad=pad)
     for number, (read, answered) in enumerate(zip(words, tags, strict=True)):
         if len(read) != len(answered):
             raise ValueError(f"sentence {number} has {len(read)} words and {len(answered)} tags; each word has one tag")
-    lengths, padded = torch.tensor([len(row) for row in words]), _padded(tags, pad)
-    return Batch(_padded(words, pad), padded, _mask(padded, lengths), lengths)
+    inputs, mask, lengths = padded(words, pad)
+    return Batch(inputs, padded(tags, pad)[0], mask, lengths)
 
 
 class Examples:
@@ -130,10 +126,8 @@ class Examples:
 
     def once(self) -> list[Batch | PairBatch]:
         """Return batches that hold every example once, the shortest first."""
-        return [
-            self._padded([self.pairs[row] for row in rows])
-            for rows in (part.tolist() for part in self._lengths.argsort(stable=True).split(self.batch))
-        ]
+        batches = self._lengths.argsort(stable=True).split(self.batch)
+        return [self._padded([self.pairs[row] for row in rows.tolist()]) for rows in batches]
 
     @property
     def digest(self) -> str:
@@ -149,30 +143,15 @@ class Examples:
         return similar_lengths(self._lengths, self.batch, seed=(1_000_003 * self._seed + passed) % 2**32)
 
 
-def _columns(pairs: Sequence[Pair], *names: str) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Return what is read and what is answered, checked."""
-    if not len(pairs):
-        raise ValueError("there are no pairs; give at least one")
-    columns: tuple[list[torch.Tensor], list[torch.Tensor]] = ([], [])
-    for number, pair in enumerate(pairs):
-        for column, name, part in zip(columns, names, pair, strict=True):
-            part = symbol_numbers(part, ("length",), f"the symbols of {name} {number}", empty=True)
-            if not len(part):
-                raise ValueError(f"{name} {number} is empty; leave the pair out, or end it with an end symbol")
-            check_range(part, name=f"the symbols of {name} {number}")
-            column.append(part)
-    return columns
-
-
-def _check_symbols(**numbers: int) -> None:
-    for name, number in numbers.items():
+def _columns(pairs: Sequence[Pair], read: str, answered: str, **symbols: int) -> list[list[torch.Tensor]]:
+    """Return what is read and what is answered, having checked them, and the numbers of the symbols put around them."""
+    for name, number in symbols.items():
         if number < 0:
             raise ValueError(f"{name} is {number}; the model reads it, so it cannot be negative")
-
-
-def _padded(rows: list[torch.Tensor], pad: int) -> torch.Tensor:
-    return pad_sequence(rows, batch_first=True, padding_value=pad)  # (batch, time)
-
-
-def _mask(padded: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    return torch.arange(padded.shape[1]) < lengths[:, None]  # (batch, time)
+    if not len(pairs):
+        raise ValueError("there are no pairs; give at least one")
+    sources, targets = zip(*pairs, strict=True)
+    return [
+        [symbol_row(row, f"{name} {number}") for number, row in enumerate(column)]
+        for name, column in ((read, sources), (answered, targets))
+    ]

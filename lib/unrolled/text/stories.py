@@ -254,11 +254,6 @@ class StoryCorpus:
         """The floor for this text: −log p divided by its number of characters, newlines included."""
         return -self.log_prob / len(self.text)
 
-    @property
-    def nats_per_word(self) -> float:
-        """The floor for this text: −log p divided by its number of `words`."""
-        return -self.log_prob / len(words(self.text))
-
     def split(self, fraction: float = 0.9) -> tuple[StoryCorpus, StoryCorpus]:
         """Cut the corpus in two at the story boundary nearest to this fraction of its characters.
 

@@ -53,9 +53,9 @@ Unrolled.spaced = (model, texts) => {
  */
 Unrolled.reader = (model, hold = undefined) => {
   const first = model.number.get("\n");
-  const begin = { state: model.initialState(), logits: null };
+  const initial = { state: model.initialState(), logits: null };
   let read = [];
-  let steps = [first === undefined ? begin : model.step(first, begin.state, hold)];
+  let steps = [first === undefined ? initial : model.step(first, initial.state, hold)];
   return (symbols, until = Infinity) => {
     const numbers = symbols.map(({ number }) => number ?? model.number.get("<unk>"));
     const changed = numbers.findIndex((number, place) => number !== read[place]);

@@ -66,7 +66,7 @@ Unrolled.writes = async (place, networks, data = {}) => {
     if (written.length >= 400) stop();
   }
 
-  function one() {
+  function writeNext() {
     heard = written.length;
     step();
   }
@@ -109,7 +109,7 @@ Unrolled.writes = async (place, networks, data = {}) => {
     seed += 1;
     restart();
   });
-  const { field: which, begin } = network(networks, (taken) => {
+  const { field: which, showFirst } = network(networks, (taken) => {
     model = taken;
     read = Unrolled.reader(model);
     restart();
@@ -128,11 +128,11 @@ Unrolled.writes = async (place, networks, data = {}) => {
       ),
       slider("nucleus", { min: 0.1, max: 1, step: 0.05, value: 1, say: (p) => p.toFixed(2) }, set("topP")),
     ),
-    element("div", { className: "pg-controls" }, button("Step", one), run, undo, other),
+    element("div", { className: "pg-controls" }, button("Step", writeNext), run, undo, other),
     text,
     bars,
     ahead,
     region,
   );
-  await begin();
+  await showFirst();
 };

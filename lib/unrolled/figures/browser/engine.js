@@ -282,11 +282,11 @@ globalThis.Unrolled = (() => {
    * @throws {Error} they are not as they were written.
    */
   function load(head, weights, digest) {
-    const found = checksum(new TextEncoder().encode(head + weights));
-    if (found !== digest) {
+    const computed = checksum(new TextEncoder().encode(head + weights));
+    if (computed !== digest) {
       throw new Error(
         "These weights are not the ones that were written: " +
-          `their checksum is ${found}, not ${digest}.`,
+          `their checksum is ${computed}, not ${digest}.`,
       );
     }
     const what = JSON.parse(head);

@@ -102,7 +102,7 @@ Unrolled.looks = async (place, networks, data = {}) => {
     const way = { ArrowRight: 1, ArrowLeft: -1 }[key];
     target.children[chosen + (way ?? 0)]?.focus();
   });
-  const { field: which, begin } = network(networks, (taken) => {
+  const { field: which, showFirst } = network(networks, (taken) => {
     model = taken;
     field.value ||= data.text ?? model.head.sources.slice(0, 8).join("");
     show();
@@ -130,5 +130,5 @@ Unrolled.looks = async (place, networks, data = {}) => {
   field.addEventListener("input", later(show));
   place.append(controls, source, target, score, element("div", { className: "pg-wide" }, table), region);
   table.setAttribute("aria-hidden", "true"); // the buttons say the same
-  await begin();
+  await showFirst();
 };

@@ -5,7 +5,7 @@
  * Fill the templates of a story in: {hero}, and the pronouns {they}, {They}, {them}, {their}, {Their}.
  *
  * @param {object} data opening, between and closing: lists of sentences; names: {she: [...], he: [...]}.
- * @param {number} distance how many sentences of `between` are told.
+ * @param {number} distance how many sentences of `between` are read.
  */
 Unrolled.tell = (data, hero, distance) => {
   const gender = data.names.she.includes(hero) ? 0 : 1;
@@ -35,7 +35,7 @@ Unrolled.remembers = async (place, networks, data) => {
   const { region, tell } = announcer();
   const readers = models.map((model) => Unrolled.reader(model));
   const names = [...data.names.she, ...data.names.he].sort();
-  const told = data.opening.join("").split("{hero}").length - 1; // mentions before the distance: the next is the test
+  const early = data.opening.join("").split("{hero}").length - 1; // mentions before the distance: the next is the test
   let hero = data.hero;
   let distance = data.distance;
 
@@ -65,13 +65,13 @@ Unrolled.remembers = async (place, networks, data) => {
     const rows = mentions.slice(1).map((at, n) => {
       const since = at - mentions[n];
       const heading = element("th", { scope: "row" }, `after ${since} word${since === 1 ? "" : "s"}`);
-      const className = n + 1 === told ? "pg-tested" : "";
+      const className = n + 1 === early ? "pg-tested" : "";
       return element("tr", { className }, heading, ...models.map((model, m) => answer(model, steps[m][at])));
     });
     body.replaceChildren(...rows);
-    const tested = mentions[told];
+    const tested = mentions[early];
     const shares = models.map((model, m) => `${kinds[m]} ${percent(asked(model, steps[m][tested]).share)}`);
-    tell(`${hero}, after ${tested - mentions[told - 1]} words: ${shares.join(", ")}`);
+    tell(`${hero}, after ${tested - mentions[early - 1]} words: ${shares.join(", ")}`);
   }
 
   const who = choice(

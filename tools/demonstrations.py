@@ -1,7 +1,7 @@
-"""Write what the page *Playground* loads: each network's weights as a script, and a picture of each playground.
+"""Write what the page *Playground* loads: each network's weights as a script, and a picture of each demonstration.
 
 ``make playground`` calls it. The networks are trained first where the record or the folder of runs lacks them. The
-pictures, for print and for pages without scripts, are photographs of the page's own playgrounds.
+pictures, for print and for pages without scripts, are photographs of the page's own demonstrations.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from unrolled.models import load_model
 
 ROOT = Path(__file__).resolve().parent.parent
 RECALL = ROOT / "figures" / "playground-recall.md"
-FOLDER, MODELS = ROOT / "playground", book.PLAYGROUND / "models"
+MODELS = book.BROWSER / "models"
 WIDTH, COLOURS = 672, 64  # pixels across, as wide as the page's text; colours in a picture's palette
 
 
@@ -75,26 +75,26 @@ def write_table(record: experiments.Record) -> None:
 
 
 def photograph(chromium: str) -> None:
-    """Photograph each playground of the page by day, as it is when it has just come to life."""
+    """Photograph each demonstration of the page by day, as it is when it has just come to life."""
     from playwright.sync_api import sync_playwright
 
     with TemporaryDirectory() as place, sync_playwright() as playwright:
-        book.lay_out_playground(Path(place))
+        book.lay_out_demonstrations(Path(place))
         style = f"<style>body {{ margin: 0; width: {WIDTH}px; font-family: serif }}</style>"
-        for name in live.playgrounds():
+        for name in live.descriptions():
             page = f'<!doctype html><meta charset="utf-8">{style}{live.figure(name)}'
             Path(place, f"{name}.html").write_text(page, encoding="utf8")
         handler = partial(Quiet, directory=place)
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for name in live.playgrounds():
+        for name in live.descriptions():
             page = browser.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
             page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html")
             page.wait_for_selector("figure[data-ready]")
             page.wait_for_timeout(1000)  # what it writes on follows after a pause
             picture = Image.open(io.BytesIO(page.locator(".pg-live").screenshot())).convert("RGB")
-            picture.quantize(COLOURS, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+            picture.quantize(COLOURS, dither=Image.Dither.NONE).save(book.PICTURES / f"{name}.png", optimize=True)
         browser.close()
         server.shutdown()
 

@@ -1,12 +1,12 @@
-// Bring the playgrounds of a page to life: each one when it comes into sight, with the networks that it asks for.
+// Bring the demonstrations of a page to life: each one when it comes into sight, with the networks that it asks for.
 //
-// A playground is <figure class="playground" data-show="expects" data-models="gru-words rnn-words">, with a picture of
-// itself for print and for pages without scripts, and perhaps with data: <script type="application/json">.
+// It is a <figure class="demonstration" data-show="expects" data-models="gru-words rnn-words">, with a picture of itself
+// for print and for pages without scripts, and perhaps with data: <script type="application/json">.
 "use strict";
 
 (() => {
-  if (window.unrolledPlayground) return; // each playground of a page brings this script
-  window.unrolledPlayground = true;
+  if (window.unrolledDemonstrations) return; // each demonstration of a page brings this script
+  window.unrolledDemonstrations = true;
   const PARTS = ["engine", "encoder_decoder", "symbols", "elements"]; // of all; each has one of its own
   const here = (document.currentScript.src || "").replace(/[^/]*$/, ""); // the folder of this script
   const alone = "Unrolled" in window; // in a page of its own everything is there already
@@ -49,11 +49,11 @@
       await Unrolled[figure.dataset.show](live, networks, data);
       figure.classList.add("pg-lives"); // its picture is for print now
     } catch (error) {
-      const said = document.createElement("p");
-      said.className = "pg-fault";
-      said.setAttribute("role", "alert");
-      said.textContent = `${error.message} The network cannot run here; load the page again, or build the book anew.`;
-      live.replaceChildren(said);
+      const fault = document.createElement("p");
+      fault.className = "pg-fault";
+      fault.setAttribute("role", "alert");
+      fault.textContent = `${error.message} The network cannot run here; load the page again, or build the book anew.`;
+      live.replaceChildren(fault);
     }
     figure.prepend(live);
     figure.dataset.ready = "";
@@ -73,11 +73,11 @@
     new ResizeObserver(fit).observe(document.body);
   }
 
-  function begin() {
+  function watch() {
     if (alone) settle();
     else {
       const style = document.createElement("link");
-      Object.assign(style, { rel: "stylesheet", href: `${here}playground.css` });
+      Object.assign(style, { rel: "stylesheet", href: `${here}page.css` });
       document.head.append(style);
     }
     const seen = new IntersectionObserver(
@@ -90,9 +90,9 @@
       },
       { rootMargin: "200px" },
     );
-    for (const figure of document.querySelectorAll("figure.playground")) seen.observe(figure);
+    for (const figure of document.querySelectorAll("figure.demonstration")) seen.observe(figure);
   }
 
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
-  else begin();
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", watch);
+  else watch();
 })();

@@ -124,7 +124,7 @@ Unrolled.gates = async (place, networks, data = {}) => {
     );
   }
 
-  const { field: which, begin } = network(networks, (taken) => {
+  const { field: which, showFirst } = network(networks, (taken) => {
     model = taken;
     readFree = Unrolled.reader(model);
     part = model.cell.gates[0];
@@ -183,5 +183,5 @@ Unrolled.gates = async (place, networks, data = {}) => {
   const writeLater = later(showWriting);
   field.addEventListener("input", () => show(writeLater));
   place.append(controls, labelled("your text", field), strips, legend, holding, free, held, region);
-  await begin();
+  await showFirst();
 };

@@ -42,7 +42,7 @@ Unrolled.expects = async (place, networks, data = {}) => {
     tell(topThree(model, probabilities, fillBars(bars, model, probabilities, 8)));
   }
 
-  const { field: which, begin } = network(networks, (taken) => {
+  const { field: which, showFirst } = network(networks, (taken) => {
     model = taken;
     read = Unrolled.reader(model);
     field.value ||= data.text ?? Unrolled.opening(model);
@@ -57,5 +57,5 @@ Unrolled.expects = async (place, networks, data = {}) => {
     bars,
     region,
   );
-  await begin();
+  await showFirst();
 };

@@ -18,7 +18,7 @@ Unrolled.elements = (() => {
   /** Return a field under its label. */
   function labelled(label, field) {
     fresh += 1;
-    field.id ||= `playground-${fresh}`;
+    field.id ||= `demonstration-${fresh}`;
     return element("span", { className: "pg-field" }, element("label", { htmlFor: field.id }, label), field);
   }
 
@@ -80,7 +80,7 @@ Unrolled.elements = (() => {
 
   /** Return a live region, and what tells it something once the reader has paused. */
   function announcer() {
-    const region = element("p", { className: "pg-said", "aria-live": "polite" });
+    const region = element("p", { className: "pg-announced", "aria-live": "polite" });
     const tell = later((text) => {
       region.textContent = text;
     });
@@ -125,7 +125,7 @@ Unrolled.elements = (() => {
   }
 
   /**
-   * Return the choice among networks, and what begins with the first: `taken` is given each model when it is here.
+   * Return the choice among networks, and what shows the first: `taken` is given each model when it is here.
    *
    * @param {object[]} networks each {name, load}, where load returns the promise of the model.
    */
@@ -145,11 +145,11 @@ Unrolled.elements = (() => {
     const names = networks.map(({ name }, number) => [number, Unrolled.title(name)]);
     const field = labelled("network", choice(names, take));
     field.append(fault);
-    const begin = async () => {
+    const showFirst = async () => {
       const model = await networks[0].load();
       if (asked === 0) taken(model);
     };
-    return { field, begin };
+    return { field, showFirst };
   }
 
   return {
