@@ -14,8 +14,8 @@ def keep(monkeypatch, tmp_path):
     """Return a function that makes a model the only one that any experiment has trained."""
 
     def put(model, *vocabularies):
-        save_model(tmp_path / "one.model", model, *vocabularies)
-        monkeypatch.setattr(experiments, "models", lambda name, folder: {"one": tmp_path / "one.model"})
+        save_model(tmp_path / "kept.model", model, *vocabularies)
+        monkeypatch.setattr(experiments, "models", lambda name, folder: {"kept": tmp_path / "kept.model"})
 
     return put
 
@@ -32,17 +32,17 @@ def test_a_tagger_gives_each_word_a_tag(keep, capsys):
 
 
 @pytest.mark.parametrize(
-    "symbols, said",
+    "symbols, printed",
     [(["<start>", "<stop>", "a", "b"], "bbbbb\n"), (["<start>", "<stop>", "AE", "OW"], "OW OW OW OW OW\n")],
 )
-def test_an_encoder_decoder_writes_the_target(keep, capsys, symbols, said):
+def test_an_encoder_decoder_writes_the_target(keep, capsys, symbols, printed):
     model = EncoderDecoder(2, 4, hidden_size=4, attention="dot")
     with torch.no_grad():
         model.output.weight.zero_()
         model.output.bias.copy_(torch.tensor([0.0, 0.0, 0.0, 9.0]))
     keep(model, Vocabulary("ab"), WordVocabulary.of(symbols))
     assert main(["answer", "phonemes", "abba", "--length", "5", "--width", "2"]) == 0
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == printed
     assert main(["answer", "phonemes", "abc"]) == 2
     assert "'c' at position 2 is not among the 2 symbols" in capsys.readouterr().err
 

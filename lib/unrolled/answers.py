@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
@@ -14,20 +13,12 @@ from unittest import mock
 import numpy as np
 import sympy as sp
 
-Answer = sp.Expr | float | str | Callable[..., float]
-DIGITS = 30
-POINTS = 5
 
-
-def _expression(answer: Answer, symbols: Sequence[str]) -> sp.Expr:
-    """Return an answer as an expression; a function is called with the symbols that its arguments are named after.
+def _expression(answer: sp.Expr | float | str, symbols: Iterable[str]) -> sp.Expr:
+    """Return an answer as an expression; raise AssertionError if it is none.
 
     In a string, too, these names are symbols, and not what SymPy calls by them: its `beta` is a function.
     """
-    if callable(answer) and not isinstance(answer, sp.Basic):
-        arguments = list(inspect.signature(answer).parameters)
-        _refuse_strangers(arguments, symbols)
-        answer = answer(**{name: sp.Symbol(name) for name in arguments})
     try:
         expression = sp.sympify(answer, locals={name: sp.Symbol(name) for name in symbols})
         if not isinstance(expression, sp.Expr):
@@ -40,53 +31,15 @@ def _expression(answer: Answer, symbols: Sequence[str]) -> sp.Expr:
         ) from error
 
 
-def _refuse_strangers(names: Sequence[str], allowed: Sequence[str]) -> None:
+def _refuse_strangers(names: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raise AssertionError where an answer contains a name that is not allowed."""
     if unknown := sorted(set(names) - set(allowed)):
         right = ", ".join(sorted(allowed)) or "no symbols"
         raise AssertionError(f"the answer contains {', '.join(unknown)}; it can contain {right}")
 
 
-def same(answer: Answer, right: sp.Expr | float | str) -> bool:
-    """Return whether two expressions or numbers are equal.
-
-    Symbols are matched by name, whatever their assumptions. Since ``simplify`` may not finish, both sides are evaluated
-    with 30 digits at five random points; different expressions would have to agree at all of them. A symbol that is an
-    integer in the right answer gets small positive integers, any other a rational number between 0 and 1.
-
-    Args:
-        answer: the answer to check: an expression, a number, a string, or a function of the symbols.
-        right: the right answer.
-
-    Returns:
-        True if they agree at every point to nine digits; more would reject answers given in decimals.
-
-    Raises:
-        AssertionError: the answer is not an expression, or has a symbol that the right answer does not have.
-
-    Example:
-        >>> same("1 - tanh(x)**2", sp.cosh(sp.Symbol("x")) ** -2)
-        True
-        >>> same("h*(d + h)", "h*(d + h + 1)")
-        False
-    """
-    right = sp.sympify(right)
-    known = {symbol.name: symbol for symbol in right.free_symbols}
-    answer = _expression(answer, list(known))
-    _refuse_strangers([symbol.name for symbol in answer.free_symbols], list(known))
-    answer = answer.subs({symbol: known[symbol.name] for symbol in answer.free_symbols})
-    rng = random.Random(0)
-    for _ in range(POINTS):
-        point = {s: rng.randint(2, 9) if s.is_integer else sp.Rational(rng.randint(1, 96), 97) for s in known.values()}
-        actual, expected = (sp.N(side.subs(point).doit(), DIGITS) for side in (answer, right))
-        if not abs(actual - expected) <= 1e-9 * max(abs(expected), sp.Float(1e-300)):
-            return False
-    return True
-
-
 def at(answer: sp.Expr | float | str, **values: float) -> sp.Expr:
-    """Return the value of an answer for these values of its symbols, which are matched by name.
-
-    A whole number is returned as an integer, because in SymPy 6.0 does not equal 6.
+    """Return the exact value of an answer for these values of its symbols, which are matched by name.
 
     Args:
         answer: an expression, a number or a string.
@@ -99,12 +52,11 @@ def at(answer: sp.Expr | float | str, **values: float) -> sp.Expr:
         >>> at("h*(d + h + 1)", d=3, h=5)
         45
     """
-    answer = _expression(answer, list(values))
-    value = answer.subs({symbol: values[symbol.name] for symbol in answer.free_symbols if symbol.name in values}).doit()
-    return sp.Integer(int(value)) if value.is_Float and float(value).is_integer() else value
+    answer = _expression(answer, values)
+    return answer.subs({symbol: values[symbol.name] for symbol in answer.free_symbols if symbol.name in values}).doit()
 
 
-def value(answer: Answer, name: str, /, **values: float) -> float:
+def value(answer: sp.Expr | float | str | Callable[..., float], name: str, /, **values: float) -> float:
     """Return the number that an answer is for these values of its symbols.
 
     Args:
@@ -121,21 +73,21 @@ def value(answer: Answer, name: str, /, **values: float) -> float:
     """
     try:
         if callable(answer) and not isinstance(answer, sp.Basic):
-            arguments = list(inspect.signature(answer).parameters)
-            _refuse_strangers(arguments, list(values))
+            arguments = inspect.signature(answer).parameters
+            _refuse_strangers(arguments, values)
             return number(answer(**{argument: values[argument] for argument in arguments}), f"{name}(…)")
-        answer = _expression(answer, list(values))
-        _refuse_strangers([symbol.name for symbol in answer.free_symbols], list(values))
+        answer = _expression(answer, values)
+        _refuse_strangers([symbol.name for symbol in answer.free_symbols], values)
     except AssertionError as error:
         raise AssertionError(f"{name}: {error}") from error.__cause__
     return number(at(answer, **values), name)
 
 
-def number(found: Any, name: str) -> float:
+def number(answer: Any, name: str) -> float:
     """Return a number, in whatever clothes it comes: Python's, NumPy's, SymPy's, or a tensor of one element.
 
     Args:
-        found: the answer.
+        answer: in any of these forms.
         name: what it is called, for the sentence if it is no number.
 
     Raises:
@@ -145,22 +97,22 @@ def number(found: Any, name: str) -> float:
         >>> number(sp.Rational(1, 4), "share"), number(np.array([2]), "steps")
         (0.25, 2.0)
     """
-    if found is None:
+    if answer is None:
         raise AssertionError(f"{name} is None; a number is asked for: is a return or an assignment missing?")
     try:
-        plain = found.item() if hasattr(found, "item") else found
+        plain = answer.item() if hasattr(answer, "item") else answer
         if isinstance(plain, str | bool):
             raise TypeError
         plain = float(plain)
     except (TypeError, ValueError, RuntimeError):
-        raise AssertionError(f"{name} is {_short(found)}; one number is asked for") from None
+        raise AssertionError(f"{name} is {_short(answer)}; one number is asked for") from None
     if math.isnan(plain):
         raise AssertionError(f"{name} is nan, not a number: is something divided by 0, or the logarithm of 0 taken?")
     return plain
 
 
 def array(
-    found: Any,
+    answer: Any,
     name: str,
     shape: tuple[int, ...] | None = None,
     *,
@@ -169,7 +121,7 @@ def array(
     """Return an array of numbers, in whatever clothes it comes: a list's, NumPy's or a tensor's.
 
     Args:
-        found: the answer.
+        answer: in any of these forms.
         name: what it is called, for the sentence if it is no array.
         shape: the shape that is right; None if any is.
         nan: the end of the sentence where it contains what is not a number: the likely cause.
@@ -181,15 +133,15 @@ def array(
         >>> array([[1, 2]], "states", (1, 2)).tolist()
         [[1.0, 2.0]]
     """
-    if found is None:
+    if answer is None:
         raise AssertionError(f"{name} is None; numbers are asked for: is a return or an assignment missing?")
     try:
-        if isinstance(found, str):
+        if isinstance(answer, str):
             raise TypeError
-        plain = found.detach().cpu().numpy() if hasattr(found, "detach") else found
+        plain = answer.detach().cpu().numpy() if hasattr(answer, "detach") else answer
         plain = np.asarray(plain, dtype=float)
     except (TypeError, ValueError):
-        raise AssertionError(f"{name} is {_short(found)}; an array of numbers is asked for") from None
+        raise AssertionError(f"{name} is {_short(answer)}; an array of numbers is asked for") from None
     if shape is not None and plain.shape != shape:
         raise AssertionError(f"{name}: the shape is {plain.shape}; right is {shape}")
     if np.isnan(plain).any():
@@ -197,7 +149,7 @@ def array(
     return plain
 
 
-def several(found: Any, count: int, name: str) -> list:
+def several(answer: Any, count: int, name: str) -> list:
     """Return the values that a function has to return together, as a tuple or a list.
 
     Raises:
@@ -207,13 +159,13 @@ def several(found: Any, count: int, name: str) -> list:
         >>> several((1, 2), 2, "read(…)")
         [1, 2]
     """
-    if not isinstance(found, tuple | list) or len(found) != count:
-        many = f"{len(found)} values" if isinstance(found, tuple | list) else _short(found)
+    if not isinstance(answer, tuple | list) or len(answer) != count:
+        many = f"{len(answer)} values" if isinstance(answer, tuple | list) else _short(answer)
         raise AssertionError(f"{name} is {many}; {count} values are asked for, in the order that its docstring gives")
-    return list(found)
+    return list(answer)
 
 
-def table(found: Any, keys: Sequence, name: str) -> dict[Any, float]:
+def table(answer: Any, keys: Sequence, name: str) -> dict[Any, float]:
     """Return a dictionary of numbers that has exactly these keys.
 
     Raises:
@@ -223,11 +175,11 @@ def table(found: Any, keys: Sequence, name: str) -> dict[Any, float]:
         >>> table({8: 1}, [8], "costs")
         {8: 1.0}
     """
-    if not isinstance(found, dict):
-        raise AssertionError(f"{name} is {_short(found)}; a dictionary with the keys {list(keys)} is asked for")
-    if set(found) != set(keys):
-        raise AssertionError(f"{name} has the keys {list(found)}; asked for are {list(keys)}")
-    return {key: number(found[key], f"{name}[{key!r}]") for key in keys}
+    if not isinstance(answer, dict):
+        raise AssertionError(f"{name} is {_short(answer)}; a dictionary with the keys {list(keys)} is asked for")
+    if set(answer) != set(keys):
+        raise AssertionError(f"{name} has the keys {list(answer)}; asked for are {list(keys)}")
+    return {key: number(answer[key], f"{name}[{key!r}]") for key in keys}
 
 
 def against(yours: float, right: float) -> str:
@@ -258,8 +210,8 @@ def sealed(answer: Any, exercise: str) -> str:
         >>> sealed(4 / 3, "work") == sealed(sp.Rational(4, 3), "work") != sealed(1.3, "work")
         True
     """
-    said = answer.strip().lower() if isinstance(answer, str) else f"{number(answer, exercise):.6g}"
-    return hashlib.sha256(f"{exercise}: {said}".encode()).hexdigest()[:8]
+    text = answer.strip().lower() if isinstance(answer, str) else f"{number(answer, exercise):.6g}"
+    return hashlib.sha256(f"{exercise}: {text}".encode()).hexdigest()[:8]
 
 
 @contextmanager
@@ -285,19 +237,19 @@ def unaided(*names: str) -> Iterator[None]:
         yield
 
 
-def compare(prediction: Any, found: Any) -> None:
+def compare(prediction: Any, measured: Any) -> None:
     """Print what was predicted beside what was found; whatever was predicted counts.
 
     Args:
         prediction: a dictionary, or one value.
-        found: the same of what was measured.
+        measured: the same of what was found.
 
     Example:
         >>> compare({8: 1, 16: 2}, {8: 0.61, 16: 0.634})
         8: predicted 1, found 0.61
         16: predicted 2, found 0.634
     """
-    rows = found if isinstance(found, dict) else {"": found}
+    rows = measured if isinstance(measured, dict) else {"": measured}
     guesses = prediction if isinstance(prediction, dict) else dict.fromkeys(rows, prediction)
     for key, result in rows.items():
         guess = guesses.get(key, "nothing")
@@ -305,7 +257,7 @@ def compare(prediction: Any, found: Any) -> None:
         print(f"{key}: predicted {shown[0]}, found {shown[1]}".removeprefix(": "))
 
 
-def _short(found: Any) -> str:
+def _short(answer: Any) -> str:
     """Return an answer and its type, cut to a length that a sentence can hold."""
-    shown = repr(found)
-    return f"{shown if len(shown) <= 60 else shown[:57] + '…'}, of type {type(found).__name__}"
+    shown = repr(answer)
+    return f"{shown if len(shown) <= 60 else shown[:57] + '…'}, of type {type(answer).__name__}"

@@ -70,10 +70,6 @@ def test_all_that_is_paid_is_shared_out(corpus):
 
 def test_every_character_needs_its_price(corpus):
     nats = np.zeros(len(corpus.text) - 1)
-    for ask in (
-        breakdown.by_story,
-        breakdown.by_class,
-        lambda nats, corpus: breakdown.by_position(nats, corpus, [0, 1]),
-    ):
+    for ask, *edges in ((breakdown.by_story,), (breakdown.by_class,), (breakdown.by_position, [0, 1])):
         with pytest.raises(ValueError, match="characters is expected: score it with a start"):
-            ask(nats, corpus)
+            ask(nats, corpus, *edges)

@@ -32,24 +32,19 @@ def slowly(model, tokens, window=None):
     return np.array(nats)
 
 
-def test_one_stream_equals_reading_symbol_by_symbol(model):
+@pytest.mark.parametrize(
+    "options, length",
+    [
+        *(({"streams": streams}, math.ceil(300 / streams)) for streams in (1, 3, 32, 1000)),
+        *(({"window": window}, window) for window in (1, 7, 64, 500, 10**12)),
+    ],
+    ids=str,
+)
+def test_a_text_is_scored_as_if_read_symbol_by_symbol(model, options, length):
+    """Every symbol once; the past ends where a window does, or a stream begins."""
     tokens = torch.randint(V, (301,))
-    assert np.allclose(token_nats(model, tokens, streams=1), slowly(model, tokens), atol=1e-5)
-
-
-@pytest.mark.parametrize("window", [1, 7, 64, 500, 10**12])
-def test_a_window_forgets(model, window):
-    tokens = torch.randint(V, (301,))
-    assert np.allclose(token_nats(model, tokens, window=window), slowly(model, tokens, window), atol=1e-5)
-
-
-@pytest.mark.parametrize("streams", [1, 3, 32, 1000])
-def test_every_symbol_is_scored_once_and_only_stream_starts_differ(model, streams):
-    tokens = torch.randint(V, (301,))
-    nats = token_nats(model, tokens, streams=streams)
-    assert nats.shape == (300,)
-    length = math.ceil(300 / streams)
-    assert np.allclose(nats, slowly(model, tokens, window=length), atol=1e-5)
+    nats = token_nats(model, tokens, **options)
+    assert nats.shape == (300,) and np.allclose(nats, slowly(model, tokens, length), atol=1e-5)
 
 
 def test_a_start_scores_the_first_symbol_too(model):
@@ -105,12 +100,15 @@ def test_the_mode_is_restored(model):
     assert model.training
 
 
-def test_bad_input_is_named(model):
-    with pytest.raises(ValueError, match="no symbol to score"):
-        token_nats(model, torch.tensor([1]))
-    with pytest.raises(ValueError, match="window is 0"):
-        token_nats(model, torch.arange(5), window=0)
-    with pytest.raises(ValueError, match="streams is 0"):
-        token_nats(model, torch.arange(5), streams=0)
-    with pytest.raises(ValueError, match=r"instead has shape \(4,\) and tokens \(5,\)"):
-        token_nats(model, torch.arange(5), instead=torch.arange(4))
+@pytest.mark.parametrize(
+    "tokens, options, message",
+    [
+        (torch.tensor([1]), {}, "no symbol to score"),
+        (torch.arange(5), {"window": 0}, "window is 0"),
+        (torch.arange(5), {"streams": 0}, "streams is 0"),
+        (torch.arange(5), {"instead": torch.arange(4)}, r"instead has shape \(4,\) and tokens \(5,\)"),
+    ],
+)
+def test_bad_input_is_named(tokens, options, message):
+    with pytest.raises(ValueError, match=message):
+        token_nats(LanguageModel(V), tokens, **options)

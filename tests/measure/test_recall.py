@@ -93,12 +93,6 @@ def test_who_names_the_last_name_is_right_where_no_other_came_between():
     assert counts[0] == len(asked) and abs(shares[0] - right) < 0.1 and 0.3 < right < 1
 
 
-def test_a_choice_among_no_numbers_is_refused():
-    nothing = torch.full((len(WORDS),), torch.nan).expand(len(SPLIT), -1)
-    with pytest.raises(ValueError, match="some of the model's logits are not numbers; train it again"):
-        first_choice_by_lag(Reader(nothing), WORDS, CORPUS, "name", EDGES)
-
-
 def test_reading_in_pieces_with_the_state_carried_changes_no_answer():
     torch.manual_seed(0)
     model = LanguageModel(len(WORDS), core="gru", hidden_size=8)
@@ -122,7 +116,10 @@ def test_what_cannot_be_asked_is_named(vocabulary, kind, says):
         first_choice_by_lag(LanguageModel(len(vocabulary)), vocabulary, CORPUS, kind, EDGES)
 
 
-def test_a_model_that_predicts_no_numbers_is_refused():
-    same = torch.full((len(VOCABULARY),), torch.nan).expand(len(CORPUS.text), -1)
-    with pytest.raises(ValueError, match="some of the model's costs are not numbers; train it again"):
-        recall_by_lag(Reader(same), VOCABULARY, CORPUS, "name", EDGES)
+@pytest.mark.parametrize(
+    "ask, vocabulary, what", [(recall_by_lag, VOCABULARY, "costs"), (first_choice_by_lag, WORDS, "logits")]
+)
+def test_a_model_that_predicts_no_numbers_is_refused(ask, vocabulary, what):
+    nothing = torch.full((len(vocabulary),), torch.nan).expand(len(CORPUS.text), -1)
+    with pytest.raises(ValueError, match=f"some of the model's {what} are not numbers; train it again"):
+        ask(Reader(nothing), vocabulary, CORPUS, "name", EDGES)

@@ -90,7 +90,7 @@ def test_who_reads_backward_too_counts_the_whole_text_or_draws_at_random_is_refu
 
 
 @pytest.mark.parametrize(
-    ("predict", "said"),
+    ("predict", "message"),
     [
         (lambda text: 2 * recent(text), "sum to 2,"),
         (lambda text: np.log(recent(text)), "from 0 on that sum to 1"),
@@ -103,8 +103,8 @@ def test_who_reads_backward_too_counts_the_whole_text_or_draws_at_random_is_refu
         (lambda text: np.tile([1, 0, 0], (len(text), 1)), "has the probability 0"),
     ],
 )
-def test_what_are_no_probabilities_is_refused(predict, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_are_no_probabilities_is_refused(predict, message):
+    with pytest.raises(ValueError, match=message):
         score(predict)
 
 
@@ -121,13 +121,13 @@ def test_the_first_shared_part_is_named():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"symbols": "abca"}, "symbols has 'a' more than once"),
         ({"symbols": "ab"}, "the test has 'c', which is not among the symbols"),
         ({"test": ""}, "the test is empty"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(change, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_does_not_fit_together_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
         score(**change)

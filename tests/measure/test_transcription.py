@@ -12,8 +12,8 @@ from unrolled.measure.transcription import word_errors
 def test_the_edit_distance_is_nltks():
     rng = random.Random(0)
     for _ in range(300):
-        one, other = (rng.choices("abc", k=rng.randint(0, 8)) for _ in range(2))
-        assert edit_distance(one, other) == nltk.edit_distance(one, other) == edit_distance(other, one)
+        first, second = (rng.choices("abc", k=rng.randint(0, 8)) for _ in range(2))
+        assert edit_distance(first, second) == nltk.edit_distance(first, second) == edit_distance(second, first)
 
 
 def test_any_listed_alternative_is_right_and_the_nearest_counts():

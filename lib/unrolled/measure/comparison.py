@@ -6,17 +6,18 @@ The protocol of the book asks both of every comparison: Student's t over the see
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from mpmath import betainc, findroot
+import scipy  # loads scipy.stats where it is first used, and not before
 from numpy.typing import ArrayLike
+
+CONFIDENCE = 0.95  # of every interval
+DRAWS = 2000  # of the bootstrap
 
 
 class Difference(NamedTuple):
-    """The difference of two means, with a confidence interval.
+    """The difference of two means, with a 95 % confidence interval.
 
     Attributes:
         mean: the first minus the second.
@@ -38,11 +39,6 @@ class Difference(NamedTuple):
         return self.low > 0 or self.high < 0
 
 
-def _check(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
-
-
 def t_quantile(confidence: float, freedom: int) -> float:
     """Return the limit that Student's t stays within, in absolute value, with a probability.
 
@@ -57,30 +53,25 @@ def t_quantile(confidence: float, freedom: int) -> float:
         >>> round(t_quantile(0.95, 4), 3)
         2.776
     """
-    _check(confidence)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
     if freedom < 1:
         raise ValueError(f"freedom is {freedom}; it must be 1 or more")
-
-    def beyond(x: float) -> float:  # the two tails together, less what they should be; x = ν / (ν + t²)
-        return betainc(freedom / 2, 0.5, 0, x, regularized=True) - (1 - confidence)
-
-    x = float(findroot(beyond, (0, 1), solver="bisect"))
-    return math.sqrt(freedom / x - freedom)
+    return float(scipy.stats.t.isf((1 - confidence) / 2, freedom))
 
 
-def over_seeds(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Difference:
+def over_seeds(first: ArrayLike, second: ArrayLike) -> Difference:
     """Compare two models that were each trained from several seeds: Student's t of the paired differences.
 
     Args:
         first: what each seed of the first came to, (seeds,).
         second: the same of the second, seed by seed.
-        confidence: of the interval.
 
     Returns:
         The difference, first minus second.
 
     Raises:
-        ValueError: the shapes differ, there are fewer than two seeds, or the confidence is out of range.
+        ValueError: the shapes differ, or there are fewer than two seeds.
 
     Example:
         >>> over_seeds([0.50, 0.52, 0.51], [0.60, 0.63, 0.60]).clear
@@ -90,20 +81,11 @@ def over_seeds(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) ->
     if first.shape != second.shape or first.ndim != 1 or len(first) < 2:
         raise ValueError(f"shapes are {first.shape} and {second.shape}; both should be (seeds,), with 2 seeds or more")
     differences = first - second
-    mean, error = differences.mean(), differences.std(ddof=1) / math.sqrt(len(differences))
-    reach = t_quantile(confidence, len(differences) - 1) * error
+    mean, reach = differences.mean(), t_quantile(CONFIDENCE, len(differences) - 1) * scipy.stats.sem(differences)
     return Difference(float(mean), float(mean - reach), float(mean + reach))
 
 
-def over_stories(
-    first: ArrayLike,
-    second: ArrayLike,
-    lengths: ArrayLike,
-    *,
-    seed: int = 0,
-    draws: int = 2000,
-    confidence: float = 0.95,
-) -> Difference:
+def over_stories(first: ArrayLike, second: ArrayLike, lengths: ArrayLike, *, seed: int = 0) -> Difference:
     """Compare two models on the same stories: the bootstrap (Efron & Tibshirani 1993).
 
     The stories are drawn again and again with replacement, the same for both, so that a story that is hard for both
@@ -114,31 +96,32 @@ def over_stories(
         second: the same of the second model.
         lengths: the symbols of each story, (stories,).
         seed: of the draws.
-        draws: how many there are.
-        confidence: of the interval.
 
     Returns:
         The difference in nats per symbol, first minus second.
 
     Raises:
-        ValueError: the shapes do not fit, or the confidence is out of range.
+        ValueError: the shapes do not fit, or there are fewer than two stories.
 
     Example:
         >>> over_stories([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], lengths=[10, 10, 10]).clear
         True
     """
-    _check(confidence)
     lengths = np.asarray(lengths, dtype=float)
     rows = [np.atleast_2d(np.asarray(costs, dtype=float)) for costs in (first, second)]
     for name, row in zip(("first", "second"), rows, strict=True):
-        if row.ndim != 2 or row.shape[1:] != lengths.shape:
-            raise ValueError(f"{name} has shape {row.shape}, and lengths {lengths.shape}; the last axis is the stories")
+        if row.ndim != 2 or row.shape[1:] != lengths.shape or len(lengths) < 2:
+            raise ValueError(
+                f"{name} has shape {row.shape}, and lengths {lengths.shape}; the last axis is the stories, 2 or more"
+            )
     differences = rows[0].mean(axis=0) - rows[1].mean(axis=0)
-    drawn = np.random.default_rng(seed).integers(len(lengths), size=(draws, len(lengths)))
-    means = differences[drawn].sum(axis=1) / lengths[drawn].sum(axis=1)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return Difference(float(differences.sum() / lengths.sum()), float(low), float(high))
+
+    def mean(costs: np.ndarray, symbols: np.ndarray, axis: int = -1) -> np.ndarray:
+        return costs.sum(axis=axis) / symbols.sum(axis=axis)
+
+    options = {"n_resamples": DRAWS, "confidence_level": CONFIDENCE, "method": "percentile", "rng": seed}
+    drawn = scipy.stats.bootstrap((differences, lengths), mean, paired=True, **options).confidence_interval
+    return Difference(float(mean(differences, lengths)), float(drawn.low), float(drawn.high))
 
 
 class Discordance(NamedTuple):
@@ -189,5 +172,4 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> Discordance:
         )
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     n = only_first + only_second
-    tail = sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
-    return Discordance(only_first, only_second, min(1.0, float(Fraction(2 * tail, 2**n))))
+    return Discordance(only_first, only_second, float(scipy.stats.binomtest(only_first, n).pvalue) if n else 1.0)

@@ -19,7 +19,6 @@ from unrolled.measure.jacobians import slopes, state_jacobians, step_jacobians
 
 __all__ = [
     "Loss",
-    "gradient_by_input",
     "gradient_by_lag",
     "half_life",
     "input_gradients",
@@ -159,10 +158,16 @@ def gradient_by_lag(
 
 
 def input_gradients(read: Loss, inputs: torch.Tensor, loss: Loss) -> torch.Tensor:
-    """Return ∂L_T/∂x_t of every sequence at every lag T − t.
+    """Return ∂L_T/∂x_t of every sequence at every lag T − t: the sensitivity of the last loss to each input.
+
+    This compares models that have no state in common, such as a recurrent network and a transformer.
 
     Args:
-        read, inputs, loss: as for `gradient_by_input`.
+        read: maps inputs, (batch, time, input_size), to hidden states, (batch, time, hidden_size). For a recurrent
+            language model it is ``lambda x: model.core(x, model.initial_state(len(x)))[0]``, for a transformer
+            ``model.attend``.
+        inputs: (batch, time, input_size).
+        loss: maps the last hidden state to one loss for each sequence.
 
     Returns:
         The gradients, (batch, time, input_size), float64: at lag 0 that of the last input.
@@ -180,32 +185,6 @@ def input_gradients(read: Loss, inputs: torch.Tensor, loss: Loss) -> torch.Tenso
         losses = _losses(loss, read(inputs)[:, -1])
         (gradient,) = torch.autograd.grad(losses.sum(), inputs)  # sequences do not interact
     return gradient.double().flip(1)
-
-
-def gradient_by_input(read: Loss, inputs: torch.Tensor, loss: Loss) -> torch.Tensor:
-    """Return ‖∂L_T/∂x_t‖ of every sequence at every lag T − t: the sensitivity of the last loss to each input.
-
-    This compares models that have no state in common, such as a recurrent network and a transformer.
-
-    Args:
-        read: maps inputs, (batch, time, input_size), to hidden states, (batch, time, hidden_size). For a recurrent
-            language model it is ``lambda x: model.core(x, model.initial_state(len(x)))[0]``, for a transformer
-            ``model.attend``.
-        inputs: (batch, time, input_size).
-        loss: maps the last hidden state to one loss for each sequence.
-
-    Returns:
-        The norms, (batch, time), float64: at lag 0 that of the last input.
-
-    Raises:
-        ValueError: the loss does not return one number for each sequence.
-
-    Example:
-        >>> sums = lambda inputs: inputs.cumsum(1)  # a state that keeps everything
-        >>> gradient_by_input(sums, torch.zeros(1, 3, 4), lambda last: last[:, 0]).tolist()
-        [[1.0, 1.0, 1.0]]
-    """
-    return input_gradients(read, inputs, loss).norm(dim=-1)
 
 
 def recurrent_gradient(cell: Cell, inputs: torch.Tensor, loss: Loss, state: State | None = None) -> np.ndarray:

@@ -37,14 +37,10 @@ class Match(NamedTuple):
     chance: float
 
 
-def since(text: str, marks: str) -> np.ndarray:
+def _since(text: str, marks: str) -> np.ndarray:
     """Return the distance of each character from the last of these marks, in characters, (characters,).
 
     At a mark it is 0. Before the first mark it is counted from just before the text.
-
-    Example:
-        >>> since("ab, c", marks=", ").tolist()
-        [1.0, 2.0, 0.0, 0.0, 1.0]
     """
     counts = [0]
     for letter in text:
@@ -70,9 +66,9 @@ def meanings(text: str) -> dict[str, np.ndarray]:
     for pronoun in re.finditer(r"\b[Ss]?[Hh]e\b", text):
         she[pronoun.end() :] = pronoun.group().lower() == "she"
     return {
-        "place in the word": since(text, ' \n.,!?"'),
-        "place in the sentence": since(text, ".!?\n"),
-        "place in the story": since(text, "\n"),
+        "place in the word": _since(text, ' \n.,!?"'),
+        "place in the sentence": _since(text, ".!?\n"),
+        "place in the story": _since(text, "\n"),
         "inside a quotation": np.cumsum([letter == '"' for letter in text]) % 2.0,
         "she, not he": she,
     }

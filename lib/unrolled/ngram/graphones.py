@@ -135,5 +135,5 @@ class JointSequence:
             extended = log_p[parent] - costs[:, 0].numpy()
             order = np.argsort(-extended, kind="stable")[:width]
             last, log_p, state = symbol[order], extended[order], read[order]
-            paths = [(*paths[parent[one]], int(symbol[one])) for one in order]
+            paths = [(*paths[parent[place]], int(symbol[place])) for place in order]
         return tuple(sound for graphone in paths[0] for sound in self.graphones[graphone][1])

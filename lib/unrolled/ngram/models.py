@@ -67,11 +67,6 @@ class NGram:
         raise NotImplementedError("NGram is the common part only; use MaximumLikelihood, AddK or KneserNey")
 
     @property
-    def ngrams(self) -> int:
-        """The number of n-grams that the model stores, of all orders together."""
-        return sum(map(len, self.keys))
-
-    @property
     def nbytes(self) -> int:
         """The size of the model's tables in bytes."""
         return sum(table.nbytes for table in (*self.keys, *self.share, *self.rest))

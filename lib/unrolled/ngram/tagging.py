@@ -59,6 +59,7 @@ class HiddenMarkovTagger:
 
     Attributes:
         names: the tags, (tags,).
+        column: maps each known word to its column of `emit`.
         start: ln p(t | start), (tags,).
         follow: ln p(t | the tag before), a row for each tag before, (tags, tags).
         end: ln p(end | t), (tags,).
@@ -96,19 +97,6 @@ class HiddenMarkovTagger:
         self.start, self.end, self.follow = log_follow[edge, :edge], log_follow[:edge, edge], log_follow[:edge, :edge]
         self.emit = np.log(emit / emit.sum(axis=1, keepdims=True))
 
-    def log_prob(self, words: Sequence[str], tags: Sequence[str]) -> float:
-        """Return ln p(words, tags), nats.
-
-        Raises:
-            ValueError: there are no words, there are more words than tags or fewer, or a tag is unknown.
-        """
-        if not len(words) or len(words) != len(tags) or not set(tags) <= set(self.names):
-            raise ValueError(f"there are {len(words)} words and the tags {tags}; each word has one of {self.names}")
-        path, emitted = [self.names.index(tag) for tag in tags], self._emitted(words)
-        follow = sum(self.follow[pair] for pair in zip(path, path[1:], strict=False))
-        emit = sum(emitted[t, tag] for t, tag in enumerate(path))
-        return float(self.start[path[0]] + follow + emit + self.end[path[-1]])
-
     def tags(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return the most probable tags (:eq:`eq-viterbi`).
 
@@ -120,7 +108,8 @@ class HiddenMarkovTagger:
         """
         if not len(words):
             raise ValueError("there are no words; give a sentence")
-        first, *rest = self._emitted(words)
+        columns = [self.column.get(word, len(self.column)) for word in words]
+        first, *rest = self.emit[:, columns].T  # (words, tags)
         best, came_from = self.start + first, []
         for emitted in rest:
             reached = best[:, None] + self.follow  # (tag before, tag)
@@ -131,11 +120,8 @@ class HiddenMarkovTagger:
             path.append(int(before[path[-1]]))
         return tuple(self.names[tag] for tag in reversed(path))
 
-    def _emitted(self, words: Sequence[str]) -> np.ndarray:
-        """Return ln p(w | t) of each word, (words, tags)."""
-        return self.emit[:, [self.column.get(word, len(self.column)) for word in words]].T
-
 
 def _check(sentences: Sequence[TaggedSentence]) -> None:
+    """Raise ValueError unless there is a sentence."""
     if not len(sentences):
         raise ValueError("there are no sentences; give at least one to count")
