@@ -4,6 +4,8 @@ import io
 import json
 import signal
 import threading
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
@@ -176,10 +178,7 @@ def test_the_handlers_from_before_come_back_however_a_run_ends(tmp_path, end):
 
     before = signal.signal(signal.SIGTERM, mine)
     try:
-        if end:
-            with pytest.raises(end):
-                train(model(), TOKENS, RECIPE, watch=watch, checkpoint=tmp_path / "run.pt", progress=False)
-        else:
+        with pytest.raises(end) if end else nullcontext():
             train(model(), TOKENS, RECIPE, watch=watch, checkpoint=tmp_path / "run.pt", progress=False)
         assert signal.getsignal(signal.SIGTERM) is mine
     finally:
@@ -197,158 +196,180 @@ def test_an_ignored_signal_stays_ignored(tmp_path):
 
 
 def test_in_another_thread_signals_are_left_alone(tmp_path):
-    handler, seen, ended = signal.getsignal(signal.SIGTERM), set(), []
+    handler, handlers, ended = signal.getsignal(signal.SIGTERM), set(), []
 
     def work():
-        watch = lambda done: seen.add(signal.getsignal(signal.SIGTERM))  # noqa: E731
+        watch = lambda done: handlers.add(signal.getsignal(signal.SIGTERM))  # noqa: E731
         ended.append(train(model(), TOKENS, RECIPE, watch=watch, checkpoint=tmp_path / "run.pt", progress=False))
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert seen == {handler} and len(ended[0].losses) == 40
+    assert handlers == {handler} and len(ended[0].losses) == 40
 
 
-def test_a_damaged_checkpoint_says_so(tmp_path):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    whole = checkpoint.read_bytes()
-    for damaged in (whole[: len(whole) // 2], b"", b"not a checkpoint"):
-        checkpoint.write_bytes(damaged)
-        with pytest.raises(CheckpointError, match=r"is damaged and cannot be read \(.*\); delete it"):
-            train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    content = torch.load(io.BytesIO(whole), weights_only=True)
-    done = {name: value for name, value in content.items() if name != "done"}
-    for other, cause in (([1, 2], "lacks"), (done, "it lacks done"), (content | {"recipe": None}, "NoneType")):
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The bytes of the checkpoint of a run that is over, and its weights."""
+    trained, path = model(), tmp_path_factory.mktemp("finished") / "run.pt"
+    train(trained, TOKENS, RECIPE, checkpoint=path, progress=False)
+    return path.read_bytes(), weights(trained)
+
+
+@pytest.fixture
+def checkpoint(tmp_path, finished):
+    """The checkpoint of a run that is over, to be altered."""
+    (tmp_path / "run.pt").write_bytes(finished[0])
+    return tmp_path / "run.pt"
+
+
+def resume(checkpoint, resumed=None, tokens=TOKENS, recipe=RECIPE):
+    train(resumed or model(), tokens, recipe, checkpoint=checkpoint, progress=False)
+
+
+def rewrite(checkpoint, **changes) -> None:
+    """Change some fields of a checkpoint."""
+    torch.save(torch.load(checkpoint, weights_only=True) | changes, checkpoint)
+
+
+def altered(content: bytes) -> bytes:
+    """Return a checkpoint in which one weight is another."""
+    weight = torch.load(io.BytesIO(content), weights_only=True)["model"]["output.weight"].numpy().tobytes()
+    place = content.index(weight)
+    content = content[:place] + bytes(8) + content[place + 8 :]
+    torch.load(io.BytesIO(content), weights_only=True)  # which has nothing to say
+    return content
+
+
+@pytest.mark.parametrize(
+    "damage, cause",
+    [
+        (lambda content: content[: len(content) // 2], "it is no archive of PyTorch's"),
+        (lambda content: b"", "it is no archive of PyTorch's"),
+        (lambda content: b"not a checkpoint", "it is no archive of PyTorch's"),
+        (altered, "its part .* was altered"),
+    ],
+)
+def test_a_damaged_checkpoint_says_so(checkpoint, damage, cause):
+    checkpoint.write_bytes(damage(checkpoint.read_bytes()))
+    with pytest.raises(CheckpointError, match=rf"run.pt is damaged and cannot be read \({cause}.*\); delete it"):
+        resume(checkpoint)
+
+
+def test_a_checkpoint_that_lacks_something_says_so(checkpoint):
+    content = torch.load(checkpoint, weights_only=True)
+    for other, cause in (([1, 2], "it lacks version, recipe"), (content, "it lacks done")):
+        if other is content:
+            del content["done"]
         torch.save(other, checkpoint)
-        with pytest.raises(CheckpointError, match=rf"is damaged and cannot be read \(.*{cause}"):
-            train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+        with pytest.raises(CheckpointError, match=rf"run.pt is damaged and cannot be read \({cause}.*\); delete it"):
+            resume(checkpoint)
 
 
-def test_a_single_altered_weight_is_noticed(tmp_path):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    content = checkpoint.read_bytes()
-    place = content.index(torch.load(checkpoint, weights_only=True)["model"]["output.weight"].numpy().tobytes())
-    checkpoint.write_bytes(content[:place] + bytes(8) + content[place + 8 :])
-    torch.load(checkpoint, weights_only=True)  # which has nothing to say
-    with pytest.raises(CheckpointError, match=r"is damaged and cannot be read \(its part .* was altered\)"):
-        train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+@pytest.mark.parametrize("name", checkpoints.FIELDS)
+def test_a_field_of_another_type_is_named(checkpoint, name):
+    for wrong in ([], 7.5):
+        rewrite(checkpoint, **{name: wrong})
+        with pytest.raises(CheckpointError, match=rf"run.pt is damaged .*\(its {name} is of the type .*; delete it"):
+            resume(checkpoint)
 
 
-def test_a_recipe_of_another_version_says_so_and_nothing_is_to_be_deleted(tmp_path):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    content = torch.load(checkpoint, weights_only=True)
-    recipe = {name: value for name, value in content["recipe"].items() if name != "clip"} | {"momentum": 0.9}
-    torch.save(content | {"recipe": recipe, "version": "0.0.9"}, checkpoint)
+@pytest.mark.parametrize(
+    "change, complaint",
+    [
+        ({"history": {"losses": None}}, "its history does not consist of lists.; delete it to start again"),
+        ({"history": {"x": []}}, "unexpected keyword argument 'x'.; delete it to start again"),
+        ({"best": {}}, "its best weights are not those of its model.; delete it to start again"),
+        ({"optimizer": {}}, "its weights do not fit: .* or use another file"),
+        ({"model": {}}, "its weights do not fit: .* or use another file"),
+    ],
+)
+def test_a_checkpoint_that_is_empty_inside_says_so_in_a_line(checkpoint, change, complaint):
+    rewrite(checkpoint, **change)
+    with pytest.raises(CheckpointError, match=f"run.pt.*{complaint}") as error:
+        resume(checkpoint)
+    assert "\n" not in str(error.value)
+
+
+def frozen() -> LanguageModel:
+    """Return a model that has the weights of the run's and trains fewer of them."""
+    other = model()
+    other.embedding.weight.requires_grad_(False)
+    return other
+
+
+@pytest.mark.parametrize(
+    "other, differences",
+    [
+        (
+            {"recipe": replace(RECIPE, updates=50, batch=2)},
+            "updates is 40 there and 50 here; batch is 4 there and 2 here",
+        ),
+        ({"tokens": TOKENS.flip(0)}, "text is [0-9a-f]{16} there and [0-9a-f]{16} here"),
+        (
+            {"resumed": LanguageModel(7, hidden_size=9)},
+            r"model is LanguageModel\(7, .*\) there and LanguageModel\(7, hidden_size=9\) here",
+        ),
+        ({"resumed": model(dropout=0.5)}, r"model is .* there and .*, dropout=0.5, .*\) here"),  # the weights would fit
+        ({"resumed": model(learn_initial_state=True)}, "model is .* there and .*learn_initial_state=True.* here"),
+        ({"resumed": frozen()}, "its weights do not fit: .*parameter group"),
+    ],
+)
+def test_a_checkpoint_of_another_run_says_what_differs(checkpoint, other, differences):
+    before, pattern = (
+        checkpoint.read_bytes(),
+        rf"run.pt, of version .*, belongs to another run \({differences}.*\); go on",
+    )
     with pytest.raises(
-        CheckpointError,
-        match="written by version 0.0.9, whose recipes differ in clip, momentum .*go on with that version",
+        CheckpointError, match=f"{pattern} with the same recipe, text, model and version, or use another"
     ):
-        train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
+        resume(checkpoint, **other)
+    assert checkpoint.read_bytes() == before
 
 
-def test_a_checkpoint_of_another_run_is_refused(tmp_path):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    with pytest.raises(CheckpointError, match="belongs to a run with updates=40"):
-        train(model(), TOKENS, Recipe(updates=50, batch=4, seq_len=8, learning_rate=1e-2), checkpoint=checkpoint)
-    with pytest.raises(CheckpointError, match=r"another model, made by LanguageModel\(7, .* by LanguageModel\(7, h"):
-        train(LanguageModel(7, hidden_size=9), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    for options in ({"dropout": 0.5}, {"learn_initial_state": True}):  # the weights would fit
-        with pytest.raises(CheckpointError, match="belongs to another model"):
-            train(model(**options), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    with pytest.raises(CheckpointError, match="belongs to a run on another text; use the same text to go on"):
-        train(model(), TOKENS.flip(0), RECIPE, checkpoint=checkpoint, progress=False)
+def test_a_recipe_of_another_version_says_so(checkpoint):
+    recipe = {name: value for name, value in asdict(RECIPE).items() if name != "clip"} | {"momentum": 0.9}
+    rewrite(checkpoint, recipe=recipe, version="0.0.9")
+    with pytest.raises(
+        CheckpointError, match=r"of version 0\.0\.9, .*clip is absent there and 1.0 here; momentum is 0.9"
+    ):
+        resume(checkpoint)
 
 
-def test_a_run_from_a_gpu_goes_on_without_one(tmp_path):
-    checkpoint, whole = tmp_path / "run.pt", model()
-    train(whole, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    content = torch.load(checkpoint, weights_only=True)
-    torch.save(content | {"cuda-random": torch.zeros(16, dtype=torch.uint8)}, checkpoint)
-    resumed = model(seed=99)
-    train(resumed, TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    assert torch.equal(weights(resumed), weights(whole))
+def test_a_run_from_a_gpu_goes_on_without_one(checkpoint, finished):
+    rewrite(checkpoint, **{"cuda-random": torch.zeros(16, dtype=torch.uint8)})
+    resume(checkpoint, resumed := model(seed=99))
+    assert torch.equal(weights(resumed), finished[1])
 
 
-def test_weights_that_are_trained_no_more_are_another_model(tmp_path):
-    train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
-    frozen = model()
-    frozen.embedding.weight.requires_grad_(False)
-    with pytest.raises(CheckpointError, match="belongs to another model; use another file"):
-        train(frozen, TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
-
-
-def test_nobody_is_advised_to_delete_a_checkpoint_that_is_not_damaged(tmp_path, monkeypatch):
+def test_nobody_is_advised_to_delete_a_checkpoint_that_is_not_damaged(checkpoint, tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     with pytest.raises(CheckpointError, match=r"folder cannot be read \(Is a directory\); make it readable"):
-        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "folder", progress=False)
-    train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
+        resume(tmp_path / "folder")
 
     def no_memory(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(checkpoints.torch, "load", no_memory)
     with pytest.raises(torch.OutOfMemoryError):
-        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
+        resume(checkpoint)
 
 
 def test_an_unwritable_folder_is_named_before_any_work_is_done(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(CheckpointError, match="checkpoints cannot be written to .*file.*choose another folder"):
-        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "file" / "run.pt", progress=False)
+    with pytest.raises(
+        CheckpointError, match=r"file/run\.pt cannot be written \(File exists\); .* choose another folder"
+    ):
+        train(model(), TOKENS, RECIPE, checkpoint=tmp_path / "file" / "run.pt", watch=pytest.fail, progress=False)
 
 
 @pytest.mark.parametrize("step", ["torch.save", "os.replace"])
-def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(tmp_path, monkeypatch, step):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    before = checkpoint.read_bytes()
-
+def test_a_checkpoint_that_cannot_be_finished_leaves_the_last_one(checkpoint, finished, monkeypatch, step):
     def full_disk(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(step, full_disk)
-    with pytest.raises(CheckpointError, match="No space left on device.*; make room there, .*; the last one stays"):
-        checkpoints.save_checkpoint(checkpoint, Run(model(), torch.optim.Adam(model().parameters()), RECIPE, done=1))
-    assert checkpoint.read_bytes() == before and not (tmp_path / "run.pt.part").exists()
-
-
-@pytest.mark.parametrize("name", checkpoints.FIELDS)
-def test_a_field_of_another_type_is_named(tmp_path, name):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    content = torch.load(checkpoint, weights_only=True)
-    for wrong in ([], 7.5):
-        torch.save(content | {name: wrong}, checkpoint)
-        with pytest.raises(CheckpointError, match=rf"run.pt is damaged .*\(its {name} is of the type .*; delete it"):
-            train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-
-
-def test_a_checkpoint_that_is_empty_inside_is_told_in_a_line(tmp_path):
-    checkpoint = tmp_path / "run.pt"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    content = torch.load(checkpoint, weights_only=True)
-    for change in (
-        {"history": {"losses": None}},
-        {"history": {"x": []}},
-        {"best": {}},
-        {"optimizer": {}},
-        {"model": {}},
-    ):
-        torch.save(content | change, checkpoint)
-        with pytest.raises(CheckpointError, match=r"run.pt .*; (delete it to start again|use another file)") as told:
-            train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-        assert "\n" not in str(told.value)
-
-
-@pytest.mark.parametrize("line", ["{}", "[]", "null", "7", '{"update": null}'])
-def test_a_line_of_the_log_that_says_nothing_is_cut_off(tmp_path, line):
-    checkpoint, log = tmp_path / "run.pt", tmp_path / "run.pt.jsonl"
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    whole = log.read_text()
-    log.write_text(f"{whole}{line}\n")
-    train(model(), TOKENS, RECIPE, checkpoint=checkpoint, progress=False)
-    assert log.read_text() == whole
+    expected = r"run.pt cannot be written \(No space left on device\); make room there, .*; what was there stays"
+    with pytest.raises(CheckpointError, match=expected):
+        checkpoints.save_checkpoint(checkpoint, Run(model(), RECIPE, done=1))
+    assert checkpoint.read_bytes() == finished[0] and not checkpoint.with_name("run.pt.part").exists()

@@ -54,19 +54,6 @@ class Checkpoints:
 
     Raises:
         CheckpointError: the file cannot be written.
-
-    Example:
-        >>> from unrolled.models import LanguageModel
-        >>> from unrolled.training import Recipe
-        >>> run, again = (Run(LanguageModel(5), Recipe(updates=100)) for _ in range(2))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     checkpoints = Checkpoints(Path(folder, "run.pt"), every=2)
-        ...     for done in range(1, 6):
-        ...         run.done = done  # after an update
-        ...         checkpoints.save(run)
-        ...     checkpoints.restore(again)
-        >>> again.done
-        4
     """
 
     def __init__(self, path: Path | str | None, every: int):

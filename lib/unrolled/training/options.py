@@ -38,8 +38,7 @@ class Options:
         >>> Options.of({"checkpoints": "run.pt"})
         Traceback (most recent call last):
             ...
-        TypeError: there is no option checkpoints; those of a training are validate_every, until, checkpoint, \
-checkpoint_every, watch, progress, label
+        TypeError: there is no option checkpoints; those of a training are validate_every, until, checkpoint, ...
     """
 
     validate_every: int = 0

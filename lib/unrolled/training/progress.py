@@ -37,20 +37,6 @@ class Progress:
         log: the file for the log; None writes no log.
         show: whether there is a bar.
         label: the bar's name.
-
-    Example:
-        >>> import tempfile
-        >>> from unrolled.models import LanguageModel
-        >>> from unrolled.training import Recipe
-        >>> run = Run(LanguageModel(5), Recipe(updates=1, batch=4, seq_len=8))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     log = Path(folder, "run.pt.jsonl")
-        ...     with Progress(run, log, show=False, label="training") as progress:
-        ...         run.done, run.history.losses, run.history.norms = 1, [1.5], [0.8]  # an update
-        ...         progress.advance(learning_rate=0.01, seconds=0.5)
-        ...     line = json.loads(log.read_text())
-        >>> line["update"], line["loss"], line["learning_rate"], line["tokens_per_second"]
-        (1, 1.5, 0.01, 64)
     """
 
     def __init__(self, run: Run, log: Path | None, *, show: bool, label: str):
