@@ -78,8 +78,8 @@ def test_a_folder_that_does_not_exist_is_an_error(tmp_path):
         raise AssertionError("there is nothing to write to")
 
 
-@pytest.mark.parametrize("name", ["score.txt", "weights.pt"])  # PyTorch makes another error of what the disk says
-def test_a_full_disk_is_told_with_the_file_and_what_to_do(tmp_path, name):
+@pytest.mark.parametrize("name", ["score.txt", "weights.pt"])  # PyTorch makes another error of the disk's
+def test_of_a_full_disk_the_error_says_which_file_and_what_to_do(tmp_path, name):
     script = """
         import resource, sys, torch
         from pathlib import Path
@@ -92,9 +92,9 @@ def test_a_full_disk_is_told_with_the_file_and_what_to_do(tmp_path, name):
             print(error)
     """
     path = tmp_path / name
-    told = subprocess.run([sys.executable, "-c", textwrap.dedent(script), path], capture_output=True, text=True)
+    process = subprocess.run([sys.executable, "-c", textwrap.dedent(script), path], capture_output=True, text=True)
     expected = f"{path} cannot be written (File too large); make room there, or choose another folder\n"
-    assert (told.stdout, list(tmp_path.iterdir())) == (expected, []), told.stderr
+    assert (process.stdout, list(tmp_path.iterdir())) == (expected, []), process.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):

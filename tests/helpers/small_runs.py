@@ -1,5 +1,6 @@
 """What the tests of training share: a text that is easy to learn, and a small model to learn it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,12 @@ def model(seed: int = 0, **options) -> LanguageModel:
 
 def weights(model: NeuralModel) -> torch.Tensor:
     return torch.cat([weight.detach().flatten() for weight in model.parameters()])
+
+
+def logged(checkpoint: Path) -> list[dict]:
+    """Return the lines of a run's log, without the speed, which no two runs share."""
+    lines = map(json.loads, Path(f"{checkpoint}.jsonl").read_text().splitlines())
+    return [{name: value for name, value in line.items() if name != "tokens_per_second"} for line in lines]
 
 
 class Stopped(Exception):

@@ -10,7 +10,7 @@ import torch
 from unrolled.models import EncoderDecoder, Tagger
 from unrolled.tasks.rewriting import START, Fresh, Reversal
 from unrolled.text import Examples, pad_pairs, pad_tagged
-from unrolled.training import CheckpointError, Recipe, TrainingDiverged, distributed, train_examples
+from unrolled.training import CheckpointError, Recipe, distributed, train_examples
 
 RECIPE = Recipe(updates=12, batch=4, seq_len=1, carry=False, learning_rate=0.02, clip=0.5)
 
@@ -69,14 +69,12 @@ def test_a_run_that_was_stopped_ends_with_the_same_bits(kind, tmp_path):
 
 
 def test_a_checkpoint_of_other_examples_or_another_model_is_refused(tmp_path):
-    train_examples(model("tagger"), examples("tagger"), RECIPE, checkpoint=tmp_path / "run.pt", until=3, progress=False)
-    with pytest.raises(CheckpointError, match="belongs to a run on another text"):
-        train_examples(
-            model("tagger"), examples("tagger", seed=1), RECIPE, checkpoint=tmp_path / "run.pt", progress=False
-        )
-    with pytest.raises(CheckpointError, match="belongs to another model, made by Tagger"):
-        other = Tagger(9, 3, hidden_size=7, num_layers=2, dropout=0.2)
-        train_examples(other, examples("tagger"), RECIPE, checkpoint=tmp_path / "run.pt", progress=False)
+    saved = {"checkpoint": tmp_path / "run.pt", "progress": False}
+    train_examples(model("tagger"), examples("tagger"), RECIPE, until=3, **saved)
+    with pytest.raises(CheckpointError, match="belongs to another run .text is"):
+        train_examples(model("tagger"), examples("tagger", seed=1), RECIPE, **saved)
+    with pytest.raises(CheckpointError, match="belongs to another run .model is Tagger"):
+        train_examples(model("tagger", dropout=0.1), examples("tagger"), RECIPE, **saved)
 
 
 def test_the_weights_with_the_lowest_score_are_kept():
@@ -105,11 +103,5 @@ def test_what_cannot_be_trained_is_refused(monkeypatch):
     monkeypatch.setattr(distributed, "count", lambda: 2)
     with pytest.raises(ValueError, match="2 processes share this training; examples are trained by one"):
         train_examples(model("tagger"), read, RECIPE, progress=False)
-
-
-def test_a_loss_that_is_no_number_ends_the_training(monkeypatch):
-    trained = model("tagger")
-    loss = trained.loss
-    monkeypatch.setattr(trained, "loss", lambda batch: loss(batch) * float("nan"))
-    with pytest.raises(TrainingDiverged, match="the loss is nan at update 0; lower learning_rate"):
-        train_examples(trained, examples("tagger"), RECIPE, progress=False)
+    with pytest.raises(TypeError, match="there is no option validation; those of a training are validate_every, until"):
+        train_examples(model("tagger"), read, RECIPE, validation=read)

@@ -6,6 +6,8 @@ import io
 import pickle
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from unrolled.models import Network
 from unrolled.models.files import read_archive
 from unrolled.training import distributed
 from unrolled.training.run import History, Run
-from unrolled.whole_files import replace_file
+from unrolled.whole_files import replace_file, writing
 
 FIELDS = {  # of a checkpoint, each with its type
     "version": str,
@@ -37,7 +39,7 @@ MINUTES = 1.0  # between two checkpoints at the most, however slow the updates a
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint cannot be written, read or resumed; the message names the file and the remedy."""
+    """A checkpoint cannot be written or read, or belongs to another run; the message names the file and the remedy."""
 
 
 class Checkpoints:
@@ -51,49 +53,20 @@ class Checkpoints:
         written: the number of updates of the run in the file; 0 if there is none.
 
     Raises:
-        ValueError: `every` is not above 0.
-        CheckpointError: the folder cannot be written to.
-
-    Example:
-        >>> from unrolled.models import LanguageModel
-        >>> from unrolled.training import Recipe
-        >>> model, recipe = LanguageModel(5), Recipe(updates=100)
-        >>> run = Run(model, recipe.optimizer_of(model.parameters()), recipe)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     checkpoints = Checkpoints(Path(folder, "run.pt"), every=2)
-        ...     for done in range(1, 6):
-        ...         run.done = done  # after an update
-        ...         checkpoints.save(run)
-        ...     resumed = Run(model, run.optimizer, recipe)
-        ...     checkpoints.restore(resumed)
-        >>> resumed.done
-        4
+        CheckpointError: the file cannot be written.
     """
 
     def __init__(self, path: Path | str | None, every: int):
-        if not every > 0:
-            raise ValueError(f"checkpoint_every is {every}; it must be above 0")
-        self.path = None if path is None else Path(path)
-        self.every = every
+        self.path, self.every = None if path is None else Path(path), every
         self.written, self._saved_at = 0, time.monotonic()
         if self.path is not None:
             distributed.first(lambda: _check_writable(self.path))
-
-    def restore(self, run: Run) -> None:
-        """Turn the run into the one in the file, if there is a file.
-
-        Raises:
-            CheckpointError: what `restore` raises.
-        """
-        if self.path is not None and distributed.first(self.path.exists):
-            restore(self.path, run)
-            self.written = run.done
 
     def save(self, run: Run, *, now: bool = False) -> None:
         """Save the run if it is due, or in any case if `now`, but never the same run twice.
 
         Raises:
-            CheckpointError: what `save_checkpoint` raises.
+            CheckpointError: the file cannot be written; the previous one stays.
         """
         if self.path is None or run.done == self.written:
             return
@@ -102,29 +75,31 @@ class Checkpoints:
             save_checkpoint(self.path, run)
             self.written, self._saved_at = run.done, time.monotonic()
 
+    def restore(self, run: Run) -> None:
+        """Turn a run into the one in the file, if there is a file, and the random number generators back to then.
 
-def _check_writable(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise CheckpointError(
-            f"checkpoints cannot be written to {path.parent} ({error.strerror}); choose another folder"
-        ) from error
+        Raises:
+            CheckpointError: the file cannot be read, or belongs to a run of another recipe, text or model.
+        """
+        if self.path is None or not distributed.first(self.path.exists):
+            return
+        content = _read(self.path, run.model.device)
+        _load_weights(self.path, content, run)
+        run.history = History(**content["history"])
+        run.done, run.best = content["done"], content["best"]
+        self.written = run.done
+        if content["state"] is not None:
+            run.state = select(content["state"], distributed.share(run.recipe.batch))
+        torch.set_rng_state(_own_part(content["random"], torch.get_rng_state()))
+        if content["cuda-random"] is not None and run.model.device.type == "cuda":
+            current = torch.cuda.get_rng_state(run.model.device)
+            torch.cuda.set_rng_state(_own_part(content["cuda-random"], current), run.model.device)
 
 
 def save_checkpoint(path: Path, run: Run) -> None:
     """Save the run in a file, in place of what was there: a reader finds the old run or the new one.
 
     Where several processes share the streams, the first one writes the states of all.
-
-    Args:
-        path: the file.
-        run: the run.
-
-    Raises:
-        CheckpointError: the file cannot be written; the previous one stays.
     """
     on_gpu = run.model.device.type == "cuda"
     content = {
@@ -141,85 +116,69 @@ def save_checkpoint(path: Path, run: Run) -> None:
         "random": distributed.join(torch.get_rng_state()),
         "cuda-random": distributed.join(torch.cuda.get_rng_state(run.model.device)) if on_gpu else None,
     }
-    distributed.first(lambda: _write(path, content))
 
-
-def _write(path: Path, content: dict) -> None:
-    try:
-        with replace_file(path) as file:
+    def write() -> None:
+        with _unwritable(), replace_file(path) as file:
             torch.save(content, file)
-    except OSError as error:
-        raise CheckpointError(f"the checkpoint {error}; the last one stays") from error
+
+    distributed.first(write)
 
 
-def restore(path: Path, run: Run) -> None:
-    """Turn a run into the one in a file, and set the random number generators to where they were.
+def _check_writable(path: Path) -> None:
+    with _unwritable(), writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
 
-    Args:
-        path: the file that `save_checkpoint` wrote.
-        run: a run of the same recipe, text and model.
 
-    Raises:
-        CheckpointError: the file cannot be read, is damaged, or belongs to another run.
-    """
+@contextmanager
+def _unwritable() -> Iterator[None]:
+    """Make a CheckpointError of what `writing` raises, which names the file and the remedy."""
     try:
-        file = io.BytesIO(distributed.first(path.read_bytes))
+        yield
     except OSError as error:
-        raise CheckpointError(
-            f"the checkpoint {path} cannot be read ({error.strerror}); make it readable, or use another file"
-        ) from error
+        raise CheckpointError(f"the checkpoint {error}; what was there stays") from error
+
+
+def _read(path: Path, device: torch.device) -> dict:
+    """Return what a checkpoint holds; raise CheckpointError where it cannot be read, or not all `FIELDS` are there."""
     try:
-        content = read_archive(file, run.model.device)
+        content = read_archive(io.BytesIO(distributed.first(path.read_bytes)), device)
         if missing := [name for name in FIELDS if name not in content]:
             raise ValueError(f"it lacks {', '.join(missing)}")
         if wrong := [name for name, kind in FIELDS.items() if not isinstance(content[name], kind)]:
             raise ValueError(f"its {wrong[0]} is of the type {type(content[wrong[0]]).__name__}")
-        recipe, text, constructor_call = content["recipe"], content["text"], content["made"]
-        history = History(**content["history"])
-        if not all(isinstance(values, list) for values in content["history"].values()):
+        if not all(isinstance(values, list) for values in vars(History(**content["history"])).values()):
             raise ValueError("its history does not consist of lists")
         if content["best"] is not None and content["best"].keys() != content["model"].keys():
             raise ValueError("its best weights are not those of its model")
     except torch.OutOfMemoryError:
         raise  # nothing is wrong with the file
-    except (RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
+    except (OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError, pickle.UnpicklingError) as error:
+        problem = f"is damaged and cannot be read ({error}); delete it to start again"
+        if isinstance(error, OSError):
+            problem = f"cannot be read ({error.strerror}); make it readable, or use another file"
+        raise CheckpointError(f"the checkpoint {path} {problem}") from error
+    return content
+
+
+def _load_weights(path: Path, content: dict, run: Run) -> None:
+    """Give a run its weights and its optimizer from a checkpoint; raise CheckpointError if it is of another run."""
+    theirs = content["recipe"] | {"text": content["text"], "model": content["made"]}
+    ours = asdict(run.recipe) | {"text": run.text, "model": _constructor_call(run.model)}
+    pairs = {name: (theirs.get(name, "absent"), ours.get(name, "absent")) for name in ours | theirs}
+    unlike = [f"{name} is {there} there and {here} here" for name, (there, here) in pairs.items() if there != here]
+    if not unlike:
+        try:
+            run.model.load_state_dict(content["model"])
+            run.optimizer.load_state_dict(content["optimizer"])
+        except (RuntimeError, ValueError, LookupError) as error:
+            unlike = [f"its weights do not fit: {' '.join(str(error).split())}"]  # PyTorch may take several lines
+    if unlike:
         raise CheckpointError(
-            f"the checkpoint {path} is damaged and cannot be read ({error}); delete it to start again"
-        ) from error
-    expected = asdict(run.recipe)
-    if unlike := sorted(recipe.keys() ^ expected.keys()):
-        raise CheckpointError(
-            f"the checkpoint {path} was written by version {content['version']}, whose recipes differ in "
-            f"{', '.join(unlike)} from those of version {__version__}; go on with that version, or use another file"
+            f"the checkpoint {path}, of version {content['version']}, belongs to another run ({'; '.join(unlike)}); go "
+            "on with the same recipe, text, model and version, or use another file"
         )
-    other = [f"{name}={value}" for name, value in recipe.items() if value != expected[name]]
-    if other:
-        raise CheckpointError(
-            f"the checkpoint {path} belongs to a run with {', '.join(other)}; use the same recipe to go on, "
-            "or another file"
-        )
-    if text != run.text:
-        raise CheckpointError(
-            f"the checkpoint {path} belongs to a run on another text; use the same text to go on, or another file"
-        )
-    if constructor_call != _constructor_call(run.model):
-        raise CheckpointError(
-            f"the checkpoint {path} belongs to another model, made by {constructor_call}, where this one is made by "
-            f"{_constructor_call(run.model)}; make the same to go on, or use another file"
-        )
-    try:
-        run.model.load_state_dict(content["model"])
-        run.optimizer.load_state_dict(content["optimizer"])
-    except (RuntimeError, ValueError, LookupError) as error:
-        raise CheckpointError(f"the checkpoint {path} belongs to another model; use another file") from error
-    run.history = history
-    run.done, run.best = content["done"], content["best"]
-    if content["state"] is not None:
-        run.state = select(content["state"], distributed.share(run.recipe.batch))
-    torch.set_rng_state(_own_part(content["random"], torch.get_rng_state()))
-    if content["cuda-random"] is not None and run.model.device.type == "cuda":
-        current = torch.cuda.get_rng_state(run.model.device)
-        torch.cuda.set_rng_state(_own_part(content["cuda-random"], current), run.model.device)
 
 
 def _constructor_call(model: Network) -> str:

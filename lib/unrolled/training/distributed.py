@@ -106,7 +106,7 @@ def share(batch: int) -> slice:
     return slice(rank() * rows, (rank() + 1) * rows)
 
 
-def begin(model: Module) -> None:
+def synchronise(model: Module) -> None:
     """Give all processes the weights of the first, and each of them its own random numbers (for dropout)."""
     if count() > 1:
         for tensor in model.state_dict().values():

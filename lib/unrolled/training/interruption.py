@@ -37,7 +37,7 @@ class Interruption:
 
     def __init__(self, active: bool = True):
         self._active = active and threading.current_thread() is threading.main_thread()
-        self._signal, self._agreed = 0, 0  # what this process was sent, and what all processes know of
+        self._signal = 0  # that this process was sent
         self._handlers = {}  # the handlers from before the block
 
     def __enter__(self) -> Interruption:
@@ -50,14 +50,12 @@ class Interruption:
     def __exit__(self, error: type[BaseException] | None, *_) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        if error is None and self.requested():
-            self._obey(self._agreed)
+        if error is None and (number := self.requested()):
+            self._obey(number)
 
-    def requested(self) -> bool:
-        """Return whether a stop was requested; all processes must ask together, and all get the same answer."""
-        if self._active:
-            self._agreed = distributed.largest(self._signal)
-        return self._agreed > 0
+    def requested(self) -> int:
+        """Return the signal that requests a stop, or 0; all processes must ask together and get the same answer."""
+        return distributed.largest(self._signal) if self._active else 0
 
     def _note(self, number: int, _: FrameType | None) -> None:
         again, self._signal = self._signal, number

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn.utils import clip_grad_norm_
@@ -19,6 +20,7 @@ from unrolled.training import distributed
 from unrolled.training.checkpoints import Checkpoints
 from unrolled.training.interruption import Interruption
 from unrolled.training.loss import cross_entropy
+from unrolled.training.options import Options
 from unrolled.training.progress import Progress
 from unrolled.training.recipe import Recipe
 from unrolled.training.run import History, Run
@@ -34,21 +36,9 @@ def train(
     recipe: Recipe,
     *,
     validation: torch.Tensor | None = None,
-    validate_every: int = 0,
-    until: int | None = None,
-    checkpoint: Path | str | None = None,
-    checkpoint_every: int = 1000,
-    watch: Callable[[int], None] | None = None,
-    progress: bool = True,
-    label: str = "training",
+    **keywords: Any,
 ) -> History:
     """Train a language model on a text, in place.
-
-    With a ``checkpoint``, everything that the run consists of is saved there every ``checkpoint_every`` updates, at
-    least every minute, and when Ctrl-C or SIGTERM stops the process: the update in progress ends first. (A second
-    Ctrl-C stops at once.) If the run was stopped or killed, the same call resumes it, and it ends with the same weights
-    as if nothing had happened (to the bit, on the same machine). The log that `Progress` describes is written beside
-    the checkpoint, to a file with ``.jsonl`` added to the name.
 
     Several processes that make the same call together, as `distributed` describes, share the streams and stop together.
     A run may be resumed with another number of processes. The result is then the same up to rounding, except that
@@ -60,26 +50,18 @@ def train(
         recipe: how to train.
         validation: a held-out text to score on the way, symbol numbers, (length,). It is scored as the model is
             trained: with the state carried, or forgotten after every ``seq_len`` symbols.
-        validate_every: updates between two scores, and one more score at the end; 0 never scores.
-        until: stop after this update, in the middle of the schedule. With a checkpoint the same call with a later one
-            goes on from there. None trains to the end.
-        checkpoint: the file to save the run in; None saves nothing.
-        checkpoint_every: updates between two checkpoints.
-        watch: called after each update with the number of updates done, to measure on the way. After an interruption
-            it may be called again for updates that are repeated.
-        progress: whether to show a bar with the loss, the perplexity and the speed.
-        label: the bar's name.
+        keywords: how to score, stop, save and show the training: the attributes of `Options`.
 
     Returns:
         The losses, gradient norms and scores along the way.
 
     Raises:
         ValueError: the text is not made of the model's symbols, or too short for the recipe's windows; the validation
-            is too short to be scored; a number is out of range; the recipe needs scores and there is no validation; or
+            is too short to be scored; an option is out of range; the recipe needs scores and there is no validation; or
             the processes cannot share the streams equally.
+        TypeError: a keyword is no attribute of `Options`.
         TrainingDiverged: the loss or the gradient became infinite or NaN; the last checkpoint stays as it was.
-        CheckpointError: the checkpoint's folder cannot be written to; or the file cannot be read, or belongs to a run
-            of another recipe, text or model.
+        CheckpointError: the checkpoint cannot be written or read, or belongs to a run of another recipe, text or model.
         KeyboardInterrupt, SystemExit: Ctrl-C or SIGTERM stopped it.
 
     Example:
@@ -92,14 +74,17 @@ def train(
         >>> len(history.losses), history.losses[0] > 1.4, history.losses[-1] < 0.4  # it began at about ln 5 = 1.6
         (30, True, True)
     """
-    _check(model, recipe, validation, validate_every)
+    options = Options.of(keywords)
+    _check(model, recipe, options, scored=validation is not None)
+    if options.validate_every and validation is not None and len(validation) < 2:
+        raise ValueError(f"the length of validation is {len(validation)}; it must be 2 or more to be scored")
     tokens = symbol_numbers(tokens, ("length",))
     check_range(tokens, model.vocab_size)  # here, once, so that no update has to wait for it
     streams = Streams(tokens.to(model.device), recipe.batch, recipe.seq_len)
     rows = distributed.share(recipe.batch)  # this process's part of the batch
-    distributed.begin(model)
-    weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    run = Run(model, recipe.optimizer_of(weights), recipe, _digest(tokens) if checkpoint is not None else "")
+    distributed.synchronise(model)
+    digest = hashlib.sha256(tokens.cpu().contiguous().numpy()).hexdigest()[:16]
+    run = Run(model, recipe, digest)
     predict = torch.compile(model) if recipe.compile else model
 
     def loss_of_update() -> torch.Tensor:
@@ -112,17 +97,7 @@ def train(
         window = None if recipe.carry else recipe.seq_len
         return evaluate(model, validation, window=window).nats_per_symbol
 
-    return _update(
-        run,
-        loss_of_update,
-        None if validation is None else score,
-        validate_every=validate_every,
-        until=until,
-        checkpoints=Checkpoints(checkpoint, checkpoint_every),
-        watch=watch,
-        progress=progress,
-        label=label,
-    )
+    return _update(run, loss_of_update, None if validation is None else score, options)
 
 
 def train_examples(
@@ -131,13 +106,7 @@ def train_examples(
     recipe: Recipe,
     *,
     score: Callable[[], float] | None = None,
-    validate_every: int = 0,
-    until: int | None = None,
-    checkpoint: Path | str | None = None,
-    checkpoint_every: int = 1000,
-    watch: Callable[[int], None] | None = None,
-    progress: bool = True,
-    label: str = "training",
+    **keywords: Any,
 ) -> History:
     """Train a model on examples that come with an answer, in place: a tagger, or an encoder–decoder.
 
@@ -150,11 +119,11 @@ def train_examples(
         recipe: how to train, with ``carry=False``. Its ``batch`` is that of the examples; ``seq_len=1`` lets the speed
             count examples.
         score: returns how good the model is, the lower the better, on examples held out.
-        validate_every, until, checkpoint, checkpoint_every, watch, progress, label: those of `train`.
+        keywords: the attributes of `Options`.
 
     Raises:
         ValueError: the recipe does not fit, several processes train, or what the model's ``loss`` raises.
-        TrainingDiverged, CheckpointError, KeyboardInterrupt, SystemExit: as `train`.
+        TypeError, TrainingDiverged, CheckpointError, KeyboardInterrupt, SystemExit: as `train`.
 
     Example:
         >>> from unrolled.models import Tagger
@@ -167,7 +136,8 @@ def train_examples(
         >>> history.losses[0] > 0.6, history.losses[-1] < 0.1  # it began at about ln 2
         (True, True)
     """
-    _check(model, recipe, score, validate_every)
+    options = Options.of(keywords)
+    _check(model, recipe, options, scored=score is not None)
     if recipe.carry or recipe.compile:
         raise ValueError(
             f"carry is {recipe.carry} and compile is {recipe.compile}; examples begin afresh, and nothing is compiled: "
@@ -177,59 +147,51 @@ def train_examples(
         raise ValueError(f"batch is {recipe.batch}, and that of the examples {examples.batch}; they must be equal")
     if distributed.count() > 1:
         raise ValueError(f"{distributed.count()} processes share this training; examples are trained by one: start one")
-    weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    run = Run(model, recipe.optimizer_of(weights), recipe, examples.digest if checkpoint is not None else "")
+    run = Run(model, recipe, examples.digest)
 
     def loss_of_update() -> torch.Tensor:
         batch = examples.batch_of(run.done)
         return model.loss(type(batch)(*(part.to(model.device) for part in batch)))
 
-    return _update(
-        run,
-        loss_of_update,
-        score,
-        validate_every=validate_every,
-        until=until,
-        checkpoints=Checkpoints(checkpoint, checkpoint_every),
-        watch=watch,
-        progress=progress,
-        label=label,
-    )
+    return _update(run, loss_of_update, score, options)
+
+
+def _check(model: Network, recipe: Recipe, options: Options, scored: bool) -> None:
+    """Raise ValueError, saying what is wrong, where the recipe does not fit the model, or scores cannot be had."""
+    if recipe.reset and not hasattr(model, "initial_state"):
+        raise ValueError(f"reset is {recipe.reset}, but a {type(model).__name__} has no initial state; leave out reset")
+    if recipe.needs_validation and not (scored and options.validate_every):
+        raise ValueError(
+            f"schedule is {recipe.schedule!r} and patience is {recipe.patience}, which needs scores; "
+            "give a validation text and validate_every"
+        )
 
 
 def _update(
-    run: Run,
-    loss_of_update: Callable[[], torch.Tensor],
-    score: Callable[[], float] | None,
-    *,
-    validate_every: int,
-    until: int | None,
-    checkpoints: Checkpoints,
-    watch: Callable[[int], None] | None,
-    progress: bool,
-    label: str,
+    run: Run, loss_of_update: Callable[[], torch.Tensor], score: Callable[[], float] | None, options: Options
 ) -> History:
     """Update the weights of a run until its end, as `train` describes it."""
     model, recipe = run.model, run.recipe
-    weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    checkpoints = Checkpoints(options.checkpoint, options.checkpoint_every)
     checkpoints.restore(run)
     reports = distributed.rank() == 0
-    log = Path(f"{checkpoints.path}.jsonl") if checkpoints.path is not None and reports else None
+    log = Path(f"{options.checkpoint}.jsonl") if options.checkpoint is not None and reports else None
     mixed_precision = torch.autocast(model.device.type, torch.bfloat16, enabled=recipe.precision == "bf16")
+    end = recipe.updates if options.until is None else options.until
 
     model.train()
     with (
-        Interruption(active=checkpoints.path is not None) as interruption,
-        Progress(run, log, show=progress and reports, label=label) as bar,
+        Interruption(active=options.checkpoint is not None) as interruption,
+        Progress(run, log, show=options.progress and reports, label=options.label) as bar,
     ):
-        while not (run.finished or (until is not None and run.done >= until) or interruption.requested()):
+        while not (run.finished or run.done >= end or interruption.requested()):
             started = time.perf_counter()
             with mixed_precision:
                 loss = loss_of_update()
             run.optimizer.zero_grad()
             loss.backward()
-            distributed.average([loss.detach(), *(weight.grad for weight in weights if weight.grad is not None)])
-            norm = clip_grad_norm_(weights, recipe.clip)
+            distributed.average([loss.detach(), *(weight.grad for weight in run.weights if weight.grad is not None)])
+            norm = clip_grad_norm_(run.weights, recipe.clip)
             nats, length = torch.stack([loss.detach(), norm]).tolist()  # the only line that waits for a GPU
             if not math.isfinite(nats + length):
                 raise _diverged(nats, length, run, checkpoints)
@@ -242,11 +204,11 @@ def _update(
             run.history.norms.append(length)
             seconds = time.perf_counter() - started
 
-            due = validate_every and (run.done % validate_every == 0 or run.done == recipe.updates)
-            if due and score is not None:
+            every = options.validate_every
+            if score is not None and every and (run.done % every == 0 or run.done == recipe.updates):
                 _validate(run, score)
-            if watch is not None:
-                watch(run.done)
+            if options.watch is not None:
+                options.watch(run.done)
             bar.advance(rate, seconds)
             checkpoints.save(run)
         checkpoints.save(run, now=True)
@@ -266,28 +228,6 @@ def _carried(run: Run, rows: slice) -> State:
     chance = torch.rand(run.recipe.batch, generator=torch.Generator().manual_seed(run.done))
     begins = (chance < run.recipe.reset)[rows].to(run.model.device)
     return restart(state, run.model.initial_state(len(begins)), begins)
-
-
-def _check(
-    model: Network, recipe: Recipe, validation: torch.Tensor | Callable[[], float] | None, validate_every: int
-) -> None:
-    """Raise ValueError, saying what is wrong, where the recipe does not fit the model, or scores cannot be had."""
-    if validate_every < 0:
-        raise ValueError(f"validate_every is {validate_every}; it must be 0 or more")
-    if recipe.reset and not hasattr(model, "initial_state"):
-        raise ValueError(f"reset is {recipe.reset}, but a {type(model).__name__} has no initial state; leave out reset")
-    if recipe.needs_validation and (validation is None or not validate_every):
-        raise ValueError(
-            f"schedule is {recipe.schedule!r} and patience is {recipe.patience}, which needs scores; "
-            "give a validation text and validate_every"
-        )
-    if validate_every and isinstance(validation, torch.Tensor) and len(validation) < 2:
-        raise ValueError(f"the length of validation is {len(validation)}; it must be 2 or more to be scored")
-
-
-def _digest(tokens: torch.Tensor) -> str:
-    """Return a short hash of a text, which depends on its symbols and their order."""
-    return hashlib.sha256(tokens.cpu().contiguous().numpy()).hexdigest()[:16]
 
 
 def _validate(run: Run, score: Callable[[], float]) -> None:

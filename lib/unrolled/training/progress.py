@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
 
@@ -36,21 +37,6 @@ class Progress:
         log: the file for the log; None writes no log.
         show: whether there is a bar.
         label: the bar's name.
-
-    Example:
-        >>> import tempfile
-        >>> from unrolled.models import LanguageModel
-        >>> from unrolled.training import Recipe
-        >>> model, recipe = LanguageModel(5), Recipe(updates=1, batch=4, seq_len=8)
-        >>> run = Run(model, recipe.optimizer_of(model.parameters()), recipe)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     log = Path(folder, "run.pt.jsonl")
-        ...     with Progress(run, log, show=False, label="training") as progress:
-        ...         run.done, run.history.losses, run.history.norms = 1, [1.5], [0.8]  # an update
-        ...         progress.advance(learning_rate=0.01, seconds=0.5)
-        ...     line = json.loads(log.read_text())
-        >>> line["update"], line["loss"], line["learning_rate"], line["tokens_per_second"]
-        (1, 1.5, 0.01, 64)
     """
 
     def __init__(self, run: Run, log: Path | None, *, show: bool, label: str):
@@ -76,11 +62,10 @@ class Progress:
         self._updates += 1
         self._seconds += seconds
         speed = self._updates * run.recipe.batch * run.recipe.seq_len / self._seconds
-        if not self._bar.disable:
-            loss = history.losses[-1]
-            shown = {"loss": f"{loss:.3f}", "perplexity": f"{perplexity(loss):.2f}", "tokens/s": f"{speed:,.0f}"}
-            self._bar.set_postfix(shown, refresh=False)
-            self._bar.update()
+        loss = history.losses[-1]
+        shown = {"loss": f"{loss:.3f}", "perplexity": f"{perplexity(loss):.2f}", "tokens/s": f"{speed:,.0f}"}
+        self._bar.set_postfix(shown, refresh=False)
+        self._bar.update()
         validated = run.done in history.validated[-1:]
         if self.log is not None and (run.done % EVERY == 0 or validated or run.done == run.recipe.updates):
             loss = fmean(history.losses[self._logged :])
@@ -109,14 +94,12 @@ def _cut_back(log: Path, done: int) -> int:
     """Remove the lines after the update `done`, and a line that was cut off; return the last line's update."""
     text = log.read_text(encoding="utf8") if log.exists() else ""
     kept, last = "", 0
-    for line in text.splitlines():
-        try:
+    with suppress(ValueError, TypeError, LookupError):  # the process ended in the middle of a line
+        for line in text.splitlines():
             update = int(json.loads(line)["update"])
-        except (ValueError, TypeError, LookupError):  # the process ended in the middle of the line
-            break
-        if update > done:
-            break
-        kept, last = f"{kept}{line}\n", update
+            if update > done:
+                break
+            kept, last = f"{kept}{line}\n", update
     if kept != text:
         with replace_file(log) as file:
             file.write(kept.encode())

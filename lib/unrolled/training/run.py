@@ -53,30 +53,33 @@ class Run:
 
     Attributes:
         model: the model with its weights.
-        optimizer: the optimizer with its moving averages.
         recipe: how to train.
-        text: the digest of the text that the model is trained on.
+        text: the digest of what the model is trained on.
         history: what happened so far.
         done: the number of updates so far.
         state: the state carried to the next window; where several processes share the streams, this process's part.
         best: the weights at the lowest score, by name, if the recipe has patience.
+        weights: those that are trained.
+        optimizer: their optimizer with its moving averages.
 
     Example:
         >>> from unrolled.models import LanguageModel
-        >>> model, recipe = LanguageModel(5), Recipe(updates=100)
-        >>> run = Run(model, recipe.optimizer_of(model.parameters()), recipe)
+        >>> run = Run(LanguageModel(5), Recipe(updates=100))
         >>> run.done, run.finished
         (0, False)
     """
 
     model: Network
-    optimizer: torch.optim.Optimizer
     recipe: Recipe
     text: str = ""
     history: History = field(default_factory=History)
     done: int = 0
     state: State | None = None
     best: dict[str, torch.Tensor] | None = None
+
+    def __post_init__(self):
+        self.weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        self.optimizer = self.recipe.optimizer_of(self.weights)
 
     @property
     def finished(self) -> bool:
