@@ -81,10 +81,10 @@ def with_our_cells(theirs: EncoderDecoder, core: str, **options) -> EncoderDecod
     """Return the model with the same weights whose layers are the book's cells."""
     ours = EncoderDecoder(SOURCES, TARGETS, core=core, **options)
     ours.load_state_dict(theirs.state_dict(), strict=False)  # all but the cells
-    ours.core.cell = CELLS[core].from_torch(theirs.core.rnn)
+    ours.core.layers[0] = CELLS[core].from_torch(theirs.core.layers[0])
     for own, other in zip(ours.encoder.layers, theirs.encoder.layers, strict=True):
         for side, layer in other.items():
-            own[side].cell = CELLS[core].from_torch(layer.rnn)
+            own[side] = CELLS[core].from_torch(layer)
     return ours
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from unrolled.decoding import distribution, generate, keep_nucleus, keep_top_k, sample
+from unrolled.decoding import distribution, generate, sample
 from unrolled.models import LanguageModel
 from unrolled.text import Vocabulary, WordVocabulary
 from writers import KINDS, Noting, Table, writer
@@ -86,13 +86,13 @@ def test_the_distribution_is_the_narrowed_one(way):
 
 @pytest.mark.parametrize("p, size", [(0.01, 1), (0.39, 1), (0.41, 2), (0.69, 2), (0.71, 3), (0.89, 3), (0.91, 4)])
 def test_the_nucleus_takes_in_the_symbol_that_crosses_p(p, size):
-    kept = keep_nucleus(torch.tensor(P).log(), p).isfinite()
+    kept = distribution(torch.tensor(P).log(), top_p=p) > 0
     assert kept.tolist() == [probability in sorted(P)[-size:] for probability in P]
 
 
 def test_of_equally_probable_symbols_the_first_are_kept():
-    assert keep_top_k(torch.zeros(3, 50), 20).isfinite().int().tolist() == [[1] * 20 + [0] * 30] * 3
-    assert keep_nucleus(torch.zeros(3, 50), 0.39).isfinite().int().tolist() == [[1] * 20 + [0] * 30] * 3
+    for way in ({"top_k": 20}, {"top_p": 0.39}):
+        assert (distribution(torch.zeros(3, 50), **way) > 0).int().tolist() == [[1] * 20 + [0] * 30] * 3
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)

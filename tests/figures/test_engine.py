@@ -91,7 +91,7 @@ def test_a_mistake_in_the_engine_is_noticed(browser, name):
 @pytest.mark.parametrize("core", ["rnn", "lstm", "gru"])
 def test_a_transposed_matrix_is_noticed(browser, core):
     transposed = lively(core)
-    blocks = transposed.core.cell.W_hh.data.view(-1, 12, 12)
+    blocks = transposed.core.layers[0].W_hh.data.view(-1, 12, 12)
     blocks.copy_(blocks.mT.clone())
     assert largest_difference(in_browser(browser, transposed, TEXT), in_python(lively(core), TEXT)) > 100 * CLOSE
 

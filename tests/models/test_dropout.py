@@ -81,7 +81,7 @@ def test_the_masks_are_where_zaremba_put_them(core, num_layers, monkeypatch):
     tokens = torch.randint(11, (2, 6))
     logits, _ = model(tokens)
     assert len(masks) == num_layers + 1
-    rnn = plain.core.rnn if core.startswith("torch") else None
+    rnn = plain.core.layers[0] if core.startswith("torch") else None
     x = plain.embedding(tokens)
     for layer in range(num_layers):
         x = x * masks[layer]
@@ -91,7 +91,7 @@ def test_the_masks_are_where_zaremba_put_them(core, num_layers, monkeypatch):
             alone.load_state_dict(own)
             x, _ = alone(x)
         else:
-            cell = plain.core.cell if num_layers == 1 else plain.core.cells[layer]
+            cell = plain.core.layers[layer]
             states, state = [], cell.initial_state(x[:, 0])
             for step in x.unbind(1):
                 state = cell(step, state)
@@ -102,7 +102,8 @@ def test_the_masks_are_where_zaremba_put_them(core, num_layers, monkeypatch):
 
 def test_the_other_kind_between_torchs_layers_is_torchs():
     model = language_model("torch-gru", 3, dropout=0.4)
-    assert model.core.rnn.dropout == 0.4 and language_model("torch-gru", 1, dropout=0.4).core.rnn.dropout == 0
+    assert model.core.layers[0].dropout == 0.4
+    assert language_model("torch-gru", 1, dropout=0.4).core.layers[0].dropout == 0
     assert model.dropout.rate == 0.4 and not model.dropout.variational
 
 

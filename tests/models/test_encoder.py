@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from unrolled.cells import CELLS
+from unrolled.cells import CELLS, unroll
 from unrolled.models import (
     CORES,
     Encoder,
@@ -16,6 +16,7 @@ from unrolled.models import (
     Tagger,
     WindowTagger,
 )
+from unrolled.models.encoder import read_from
 from unrolled.text import pad_tagged
 
 LENGTHS = torch.tensor([6, 1, 4])
@@ -52,10 +53,10 @@ def test_both_directions_of_two_layers_are_pytorchs(kind, theirs):
     encoder = Encoder(3, 4, core=kind, num_layers=2, cell_options=options).double()
     for number, layer in enumerate(encoder.layers):
         for side, suffix in (("from_left", ""), ("from_right", "_reverse")):
-            single = theirs(layer[side].cell.input_size, 4, batch_first=True).double()
+            single = theirs(layer[side].input_size, 4, batch_first=True).double()
             for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
                 getattr(single, f"{name}_l0").data = getattr(network, f"{name}_l{number}{suffix}").data
-            layer[side].cell = CELLS[kind].from_torch(single)
+            layer[side] = CELLS[kind].from_torch(single)
     x = vectors()
     packed, last = network(pack_padded_sequence(x, LENGTHS, batch_first=True, enforce_sorted=False))
     expected, _ = pad_packed_sequence(packed, batch_first=True)
@@ -82,7 +83,7 @@ def test_a_residual_layer_adds_what_it_reads():
     first, second, third = residual.all_layers(x, LENGTHS)
     assert torch.equal(first, plain.all_layers(x, LENGTHS)[0])
     for below, above, layer in ((first, second, 1), (second, third, 2)):
-        sides = [residual._read(residual.layers[layer][side], side, below, LENGTHS) for side in residual.sides]
+        sides = [read_from(side, residual.layers[layer][side], below, LENGTHS) for side in residual.sides]
         assert torch.allclose(above, below + torch.cat(sides, dim=2), **CLOSE)
 
 
@@ -92,7 +93,7 @@ def test_a_residual_language_model_adds_what_each_layer_reads_and_carries_its_st
     logits, state = model(tokens)
     x, parts = model.embed(tokens), []
     for number, layer in enumerate(model.core.layers):
-        states, last = layer(x)
+        states, last = unroll(layer, x)
         x = x + states if number else states
         parts.append(last)
     assert torch.allclose(model.output(x), logits, **CLOSE)

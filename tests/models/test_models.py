@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from unrolled.cells import CELLS
-from unrolled.models import CORES, FixedWindowLM, LanguageModel, Stack, TorchLayers
+from unrolled.models import CORES, FixedWindowLM, LanguageModel, Stack
 
 LAYERS = [1, 2, 3]
 
@@ -24,10 +24,7 @@ def pair(kind: str, num_layers: int) -> tuple[LanguageModel, LanguageModel]:
     ours = LanguageModel(11, core=kind, cell_options=options, **sizes).double()
     ours.embedding.load_state_dict(theirs.embedding.state_dict())
     ours.output.load_state_dict(theirs.output.state_dict())
-    if num_layers == 1:
-        ours.core.cell = CELLS[kind].from_torch(theirs.core.rnn)
-    else:
-        ours.core = Stack(CELLS[kind].from_torch(theirs.core.rnn, layer) for layer in range(num_layers))
+    ours.core = Stack(CELLS[kind].from_torch(theirs.core.layers[0], layer) for layer in range(num_layers))
     return ours, theirs
 
 
@@ -63,7 +60,7 @@ def test_the_weights_of_one_layer_keep_their_names_and_their_random_numbers():
     torch.manual_seed(0)
     model = LanguageModel(11, embedding_size=5, hidden_size=7).state_dict()
     assert list(model) == [
-        *("h_0", "embedding.weight", "core.cell.W_xh", "core.cell.W_hh", "core.cell.b_h"),
+        *("h_0", "embedding.weight", "core.layers.0.W_xh", "core.layers.0.W_hh", "core.layers.0.b_h"),
         *("output.weight", "output.bias"),
     ]
     weights = [torch.zeros(7), *embedding.parameters(), *cell.parameters(), *output.parameters()]
@@ -122,8 +119,8 @@ def test_bad_input_is_named(core):
 
 def test_options_reach_every_cell():
     model = LanguageModel(11, core="lstm", hidden_size=7, num_layers=2, cell_options={"forget_bias": 3.0})
-    assert all((cell.block("f").b_h == 3).all() for cell in model.core.cells)
-    assert isinstance(LanguageModel(11, core="torch-gru", cell_options={"bias": False}).core, TorchLayers)
+    assert all((cell.block("f").b_h == 3).all() for cell in model.core.layers)
+    assert not LanguageModel(11, core="torch-gru", cell_options={"bias": False}).core.layers[0].bias
 
 
 def test_no_layers_are_refused():

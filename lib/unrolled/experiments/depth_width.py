@@ -29,7 +29,7 @@ from unrolled.experiments.reading import Encoded, encoded, text, unseen_stories
 from unrolled.experiments.scoring import BY_STORY, by_story
 from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, check_chosen, tune
 from unrolled.measure import evaluate
-from unrolled.models import LanguageModel, NeuralModel, ResidualLM
+from unrolled.models import LanguageModel, NeuralModel
 from unrolled.training.loss import cross_entropy
 
 
@@ -55,10 +55,7 @@ def measure(config: Configuration, seed: int, folder: Path) -> dict:
 
 def cells_of(network: LanguageModel) -> list[torch.nn.Module]:
     """Return the cells of a language model made of the book's cells, from the bottom to the top."""
-    core = network.core
-    if isinstance(network, ResidualLM) or hasattr(core, "layers"):
-        return [layer.cell for layer in core.layers]
-    return list(core.cells) if hasattr(core, "cells") else [core.cell]
+    return list(network.core.layers)
 
 
 def by_layer(network: NeuralModel, read: Encoded, sequences: int = 16, steps: int = 64) -> list[float]:

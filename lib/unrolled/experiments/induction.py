@@ -14,7 +14,6 @@ from pathlib import Path
 
 import torch
 
-from unrolled.decoding import evaluating
 from unrolled.experiments.base import (
     PARAMETERS,
     Configuration,
@@ -28,7 +27,7 @@ from unrolled.experiments.base import (
     training_seconds,
 )
 from unrolled.experiments.reading import Encoded
-from unrolled.models import NeuralModel, TransformerBlock, TransformerLM, causal_mask
+from unrolled.models import NeuralModel, TransformerBlock, TransformerLM, causal_mask, evaluating
 from unrolled.text import Vocabulary
 
 SYMBOLS = "abcdefghijklmnopqrstuvwxyz"

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 from unrolled import cells
-from unrolled.decoding import evaluating
 from unrolled.experiments.base import (
     NATS,
     PARAMETERS,
@@ -32,8 +31,7 @@ from unrolled.experiments.reading import Encoded, encoded, text, unseen_stories
 from unrolled.experiments.scoring import BY_STORY, by_story
 from unrolled.experiments.tuning import SEARCH, Comparison, Setting, Tuned, check_chosen, tune
 from unrolled.measure import evaluate, first_choice_by_lag
-from unrolled.models import LanguageModel, NeuralModel
-from unrolled.models.layers import Layer
+from unrolled.models import LanguageModel, NeuralModel, evaluating
 from unrolled.text import stories
 
 EDGES = [1, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters since the last mention
@@ -85,7 +83,7 @@ def _carried(network: NeuralModel, read: Encoded, test: stories.StoryCorpus) -> 
         logits, _ = network(tokens[None, :-1])  # (1, time, vocab)
     chances = logits[0].softmax(dim=-1)[:, read.vocabulary[hero]].cpu()
     told = {"story": read.vocabulary.decode(tokens[1:].tolist()), "hero": hero, "chance": _rounded(chances)}
-    if not isinstance(network, LanguageModel) or not isinstance(network.core, Layer):
+    if not isinstance(network, LanguageModel) or len(network.core.layers) > 1:
         return told
     states, gate = _trace(network, tokens[:-1])
     shares = name_shares(network, read, test)
@@ -108,7 +106,7 @@ def _trace(network: LanguageModel, tokens: torch.Tensor) -> tuple[torch.Tensor, 
     Both are (time, hidden_size), on the CPU; a vanilla network has no such gate.
     """
     with torch.no_grad():
-        values = cells.trace(network.core.cell, network.embed(tokens[None]))
+        values = cells.trace(network.core.layers[0], network.embed(tokens[None]))
     gate = values["f"] if "f" in values else 1 - values["z"] if "z" in values else None
     return values["c" if "c" in values else "h"][0].cpu(), None if gate is None else gate[0].cpu()
 

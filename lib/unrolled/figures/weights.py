@@ -90,10 +90,9 @@ def _pair(vocabulary: Any) -> tuple[Any, Any]:
     return vocabulary[0], vocabulary[1]
 
 
-def _cells(*layers: nn.Module) -> tuple[str, dict, list[nn.Module]]:
-    """Return the name of the core of some layers, its options, and the cell of each layer."""
-    cells = [getattr(layer, "cell", layer) for layer in layers]
-    kinds = {type(cell).__name__ for cell in cells}
+def _cells(*cells: nn.Module) -> tuple[str, dict, tuple[nn.Module, ...]]:
+    """Return the name of the core that some cells belong to, its options, and the cells."""
+    kinds = {("nn." if isinstance(cell, nn.RNNBase) else "") + type(cell).__name__ for cell in cells}
     if len(kinds) != 1 or not kinds <= set(CORES):
         raise ValueError(f"{RUNS}, and this has {', '.join(sorted(kinds))}; {REMEDY}")
     options = cells[0].options()
@@ -114,8 +113,7 @@ Parts = tuple[str, dict, int, dict[str, torch.Tensor]]
 
 
 def _language_model(model: nn.Module) -> Parts:
-    layers = getattr(model.core, "cells", getattr(model.core, "layers", [model.core]))  # of a stack, or of one layer
-    core, options, cells = _cells(*layers)
+    core, options, cells = _cells(*model.core.layers)
     matrices = {"E": model.embedding_scale * model.embedding.weight}
     for number, cell in enumerate(cells):
         matrices |= _of_cell(str(number), cell)
@@ -130,10 +128,10 @@ def _encoder_decoder(model: nn.Module) -> Parts:
     if type(model.score).__name__ != "ProductScore" or model.score.scale == 1:
         raise ValueError("the attention is not scaled; the playground runs a model that has attention='scaled'")
     (readers,) = model.encoder.layers
-    core, options, (cell, *_) = _cells(model.core, *readers.values())
+    core, options, (cell, *_) = _cells(*model.core.layers, *readers.values())
     matrices = {"E": model.embedding.weight, "E_x": model.source_embedding.weight} | _of_cell("0", cell)
     for side, reader in readers.items():
-        matrices |= _of_cell(side, reader.cell)
+        matrices |= _of_cell(side, reader)
     matrices |= {"W_b": model.bridge.weight, "b_b": model.bridge.bias}
     matrices |= {"W_q": model.score.query.weight, "W_k": model.score.key.weight}
     matrices |= {"W_a": model.combine.weight, "b_a": model.combine.bias}

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from unrolled.models.attention import check_lengths
-from unrolled.models.base import Network
+from unrolled.models.base import Network, evaluating
 from unrolled.models.encoder import Encoder
 from unrolled.models.layers import Dropout
 from unrolled.text import Batch, masked_loss, symbol_numbers
@@ -39,10 +39,8 @@ class TaggingNetwork(Network):
 
         The model is put into evaluation mode for the call.
         """
-        was_training = self.training
-        self.eval()
-        chosen = self(batch.inputs, batch.lengths).argmax(dim=-1).cpu()  # (batch, time)
-        self.train(was_training)
+        with evaluating(self):
+            chosen = self(batch.inputs, batch.lengths).argmax(dim=-1).cpu()  # (batch, time)
         return [row[:length] for row, length in zip(chosen, batch.lengths.tolist(), strict=True)]
 
     def _checked(self, tokens: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
