@@ -170,24 +170,23 @@ def sample(
 ) -> str | list[str]:
     """Return a prompt with what `generate` writes after it: a text, or a list of words.
 
-        Args:
-            model: the model that writes: an n-gram model, a window network, a recurrent network.
-            vocabulary: the symbols that it was trained on.
-            prompt: the text so far, at least one symbol: a text for characters, a list for words.
-            length: the number of symbols to add.
-            stop: the symbol that ends the text, as its last symbol; with None only the length does.
-            **options: ``temperature``, ``top_k`` and ``top_p`` as for `distribution`, ``seed`` as for `generate`.
+    Args:
+        model: the model that writes: an n-gram model, a window network, a recurrent network.
+        vocabulary: the symbols that it was trained on.
+        prompt: the text so far, at least one symbol: a text for characters, a list for words.
+        length: the number of symbols to add.
+        stop: the symbol that ends the text, as its last symbol; with None only the length does.
+        **options: ``temperature``, ``top_k`` and ``top_p`` as for `distribution`, ``seed`` as for `generate`.
 
-        Raises:
-            ValueError: the prompt is empty, a symbol is unknown to the vocabulary, or what `generate` raises.
+    Raises:
+        ValueError: the prompt is empty, a symbol is unknown to the vocabulary, or what `generate` raises.
 
-        Example:
-            >>> from unrolled.models import evaluating
-    from unrolled.text import Vocabulary
-            >>> def model(tokens, state=None):  # after each letter comes the next one
-            ...     return torch.eye(4)[(tokens + 1) % 4].log(), state
-            >>> sample(model, Vocabulary("abcd"), prompt="cd", length=6)
-            'cdabcdab'
+    Example:
+        >>> from unrolled.text import Vocabulary
+        >>> def model(tokens, state=None):  # after each letter comes the next one
+        ...     return torch.eye(4)[(tokens + 1) % 4].log(), state
+        >>> sample(model, Vocabulary("abcd"), prompt="cd", length=6)
+        'cdabcdab'
     """
     if stop is not None and stop not in vocabulary:
         raise ValueError(f"stop is {stop!r}, which is not among the {len(vocabulary)} symbols of the vocabulary")
