@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from unrolled.cells import State
 from unrolled.models import LanguageModel, NeuralModel
 from unrolled.training import Recipe, train
 
@@ -21,6 +22,11 @@ def model(seed: int = 0, **options) -> LanguageModel:
 
 def weights(model: NeuralModel) -> torch.Tensor:
     return torch.cat([weight.detach().flatten() for weight in model.parameters()])
+
+
+def tensors(state: State) -> list[torch.Tensor]:
+    """Return the tensors of a state, however it is nested."""
+    return [part for inner in state for part in tensors(inner)] if isinstance(state, tuple) else [state]
 
 
 class Stopped(Exception):

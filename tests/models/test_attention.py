@@ -37,7 +37,7 @@ def gradients(output, *inputs):
 
 
 def agree(ours, theirs):
-    return all(torch.allclose(one, other, rtol=0, atol=CLOSE) for one, other in zip(ours, theirs, strict=True))
+    return all(torch.allclose(*pair, rtol=0, atol=CLOSE) for pair in zip(ours, theirs, strict=True))
 
 
 # Equal to PyTorch's
@@ -95,7 +95,7 @@ def test_a_block_is_the_layer_of_the_transformer_forward_and_backward(training):
     by_layer = [list(layer.parameters()) for layer in model.layers]
     order = list(zip(sorted_names(blocks), sorted_names(model.layers), strict=True))
     assert len(weights) == sum(map(len, by_layer)) == len(order) and agree([ours], [theirs])
-    own = gradients(ours, *(one for one, _ in order), model.embedding.weight)
+    own = gradients(ours, *(weight for weight, _ in order), model.embedding.weight)
     assert agree(own, gradients(theirs, *(other for _, other in order), model.embedding.weight))
 
 

@@ -97,19 +97,12 @@ def test_a_residual_language_model_adds_what_each_layer_reads_and_carries_its_st
         x = x + states if number else states
         parts.append(last)
     assert torch.allclose(model.output(x), logits, **CLOSE)
-    assert all(torch.allclose(one, other, **CLOSE) for one, other in zip(parts, state, strict=True))
+    assert all(torch.allclose(*pair, **CLOSE) for pair in zip(parts, state, strict=True))
     first, state = model(tokens[:, :4])
     second, _ = model(tokens[:, 4:], state)
     assert torch.allclose(torch.cat([first, second], dim=1), logits, **CLOSE)
     plain = LanguageModel(7, hidden_size=8, num_layers=3, core="gru")
     assert sum(w.numel() for w in model.parameters()) == sum(w.numel() for w in plain.parameters())
-
-
-def test_the_reverse_direction_that_reads_pads_says_something_else():
-    encoder, x = Encoder(3, 4, direction="backward").double(), vectors()
-    told, untold = encoder(x, LENGTHS), encoder(x, torch.full((3,), 6))
-    assert torch.allclose(told[0], untold[0], **CLOSE)  # the longest row has no pads
-    assert (told[1, 0] - untold[1, 0]).abs().max() > 0.01
 
 
 # Taggers
@@ -192,10 +185,10 @@ def test_a_mixture_is_its_formula():
     with torch.no_grad():
         mixture.w.copy_(torch.tensor([1.0, 3.0]).log())
         mixture.gamma.fill_(2.0)
-    one, other = torch.randn(2, 5, 3), torch.randn(2, 5, 3)
-    assert torch.allclose(mixture([one, other]), 2 * (0.25 * one + 0.75 * other))
+    lower, upper = torch.randn(2, 5, 3), torch.randn(2, 5, 3)
+    assert torch.allclose(mixture([lower, upper]), 2 * (0.25 * lower + 0.75 * upper))
     with pytest.raises(ValueError, match="there are 3 layers; the mixture has 2 weights"):
-        mixture([one, one, one])
+        mixture([lower, lower, upper])
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from small_runs import tensors
 from unrolled.cells import CELLS, GRUCell, OriginalLSTMCell, RNNCell, unroll
 from unrolled.models import Stack
 
 SIZES = st.integers(1, 6)
 NETWORKS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
-
-
-def tensors(state) -> list[torch.Tensor]:
-    """Return the tensors of a state, however it is nested."""
-    return [part for inner in state for part in tensors(inner)] if isinstance(state, tuple) else [state]
 
 
 @settings(max_examples=40, deadline=None)
@@ -42,8 +38,8 @@ def test_a_stack_equals_torch_forward_and_backward(d, h, batch, time, layers, ki
         gradients = torch.autograd.grad((states * weigh).sum() + sum(ends), [inputs, parts])
         results.append([states, sum(ends), *gradients])
     assert max((a - b).abs().max().item() for a, b in zip(*results, strict=True)) < 1e-10
-    for begin in (state, None):
-        pairs = zip(tensors(wrapped(inputs, begin)), tensors(ours(inputs, begin)), strict=True)
+    for first in (state, None):
+        pairs = zip(tensors(wrapped(inputs, first)), tensors(ours(inputs, first)), strict=True)
         assert all((a - b).abs().max() < 1e-10 for a, b in pairs)
 
 

@@ -158,10 +158,8 @@ class AdditiveScore(nn.Module):
 
     def forward(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         """Return e, (batch, queries, places), for queries (batch, queries, …) and keys (batch, places, …)."""
-        hidden = torch.tanh(
-            self.query(queries)[:, :, None] + self.key(keys)[:, None]
-        )  # (batch, queries, places, units)
-        return self.v(hidden)[..., 0]
+        pairs = self.query(queries)[:, :, None] + self.key(keys)[:, None]  # (batch, queries, places, units)
+        return self.v(torch.tanh(pairs))[..., 0]
 
 
 class ProductScore(nn.Module):
