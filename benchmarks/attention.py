@@ -16,12 +16,8 @@ from unrolled.text import PairBatch, pad_pairs
 
 PRODUCTS = [(16, 64, 32), (16, 256, 32)]  # heads · batch, places, length of a query
 HEADS = [(8, 64, 128, 4), (8, 256, 128, 4)]  # batch, places, hidden size, heads
-WRITERS = [
-    ("lstm", None, 64),
-    ("gru", None, 64),
-    ("lstm", "additive", 64),
-    ("lstm", "scaled", 64),
-]  # core, score, batch
+WRITERS = [("lstm", None), ("gru", None), ("lstm", "additive"), ("lstm", "scaled")]  # core, score
+BATCH = 64
 LENGTH = 12  # of sources and targets
 SOURCES, TARGETS, SIZE = 28, 41, 128
 
@@ -66,14 +62,14 @@ def attention() -> Iterator[Pair]:
 
 def writers() -> Iterator[Pair]:
     """Yield the comparisons of a training update of an encoder–decoder: our cells against those of ``torch.nn``."""
-    for core, score, batch in WRITERS:
+    for core, score in WRITERS:
         generator = torch.Generator().manual_seed(0)
-        rows = [torch.randint(2, SOURCES, (LENGTH - n % 4,), generator=generator) for n in range(batch)]
+        rows = [torch.randint(2, SOURCES, (LENGTH - n % 4,), generator=generator) for n in range(BATCH)]
         pairs = pad_pairs([(row, row.flip(0)) for row in rows], start=0)
         options = {"hidden_size": SIZE, "attention": score, "direction": "both" if score else "backward"}
         theirs = EncoderDecoder(SOURCES, TARGETS, core=f"torch-{core}", **options)
         own = with_our_cells(theirs, core, **options)
-        name = f"{core}, {score or 'no attention'}, B={batch} T={LENGTH} h={SIZE}"
+        name = f"{core}, {score or 'no attention'}, B={BATCH} T={LENGTH} h={SIZE}"
         yield Pair(name, update(own, pairs), update(theirs, pairs), within=1e-4)
 
 
@@ -81,10 +77,10 @@ def with_our_cells(theirs: EncoderDecoder, core: str, **options) -> EncoderDecod
     """Return the model with the same weights whose layers are the book's cells."""
     ours = EncoderDecoder(SOURCES, TARGETS, core=core, **options)
     ours.load_state_dict(theirs.state_dict(), strict=False)  # all but the cells
-    ours.core.cell = CELLS[core].from_torch(theirs.core.rnn)
+    ours.core.layers[0] = CELLS[core].from_torch(theirs.core.layers[0])
     for own, other in zip(ours.encoder.layers, theirs.encoder.layers, strict=True):
         for side, layer in other.items():
-            own[side].cell = CELLS[core].from_torch(layer.rnn)
+            own[side] = CELLS[core].from_torch(layer)
     return ours
 
 

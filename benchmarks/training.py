@@ -153,7 +153,7 @@ def twin(task: Task, core: str, theirs: WordModel) -> LanguageModel:
     ours.embedding.load_state_dict(theirs.embedding.state_dict())
     ours.output.load_state_dict(theirs.linear.state_dict())
     if core == "torch-lstm":
-        ours.core.rnn.load_state_dict(theirs.lstm.state_dict())
+        ours.core.layers[0].load_state_dict(theirs.lstm.state_dict())
         return ours
     cells = [module for module in ours.core.modules() if isinstance(module, LSTMCell)]
     for layer, cell in enumerate(cells):

@@ -28,10 +28,10 @@ def untrained(config: Config, vocab_size: int) -> LanguageModel:
     Where the initialisation is None, the recurrent weights begin as PyTorch's do.
     """
     model = model_of(config, vocab_size)
-    cell = model.core.cell
-    model.core.cell = cells.RNNCell(cell.input_size, cell.hidden_size, **cell.options())
+    cell = model.core.layers[0]
+    model.core.layers[0] = cells.RNNCell(cell.input_size, cell.hidden_size, **cell.options())
     if config["initialisation"] is not None:
-        initialise(model.core.cell, config["initialisation"])
+        initialise(model.core.layers[0], config["initialisation"])
     return model
 
 
@@ -46,7 +46,7 @@ def probe(model: LanguageModel, tokens: torch.Tensor) -> dict:
     Returns:
         ``lag``, ``lyapunov``, ``slope`` and ``log_slope`` as `LAG` declares them, each for one moment of the training.
     """
-    cell = model.core.cell
+    cell = model.core.layers[0]
     with torch.no_grad():
         inputs = model.embed(tokens[:, :-1])
         slopes = gradients.slopes(cells.unroll(cell, inputs)[0], cell.nonlinearity)
@@ -86,7 +86,7 @@ def measure_lag(config: Config, seed: int, folder: Path) -> dict:
 
     def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
         if done in config["watched"]:
-            values, _ = gradients.spectra(model.core.cell.W_hh.double())
+            values, _ = gradients.spectra(model.core.layers[0].W_hh.double())
             singular.append([values[0].item(), values.median().item(), values[-1].item()])
         if done in (0, config["recipe"]["updates"]):
             probes.append(probe(model, windows_of(held_out, config["sequences"], config["steps"])))
@@ -125,7 +125,7 @@ def measure_histogram(config: Config, seed: int, folder: Path) -> dict:
     def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
         if done != config["recipe"]["updates"] // 2:
             return
-        cell, tokens = model.core.cell, windows_of(held_out, config["sequences"], steps[-1])
+        cell, tokens = model.core.layers[0], windows_of(held_out, config["sequences"], steps[-1])
         inputs, loss = model.embed(tokens[:, :-1]).detach(), last_loss(model, tokens[:, -1])
         entries = gradients.recurrent_gradient(cell, inputs[:, -seq_len:], loss)
         seen["counts"] = np.histogram(np.clip(entries, edges[0], edges[-1]), edges)[0].tolist()

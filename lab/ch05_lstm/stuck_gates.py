@@ -26,7 +26,7 @@ def stick(cell: cells.Cell, stuck: dict[str, float]) -> None:
 def with_stuck_gates(config: Config, vocab_size: int) -> LanguageModel:
     """Return the untrained model of a configuration, with the gates under ``stuck`` stuck."""
     untrained = model_of(config, vocab_size)
-    stick(untrained.core.cell, config["stuck"])
+    stick(untrained.core.layers[0], config["stuck"])
     return untrained
 
 

@@ -20,10 +20,8 @@ from lab.engine.store import kept
 from lab.engine.texts import Encoded, encoded, unseen_stories
 from lab.engine.training import NATS, PARAMETERS, fit, parameters, training_seconds
 from unrolled import cells
-from unrolled.decoding import evaluating
 from unrolled.measure import evaluate, first_choice_by_lag
-from unrolled.models import LanguageModel, NeuralModel
-from unrolled.models.layers import Layer
+from unrolled.models import LanguageModel, NeuralModel, evaluating
 from unrolled.records import Metric
 from unrolled.text import stories
 
@@ -75,7 +73,7 @@ def _carried(network: NeuralModel, read: Encoded, test: stories.StoryCorpus) -> 
         logits, _ = network(tokens[None, :-1])  # (1, time, vocab)
     chances = logits[0].softmax(dim=-1)[:, read.vocabulary[hero]].cpu()
     carried = {"story": read.vocabulary.decode(tokens[1:].tolist()), "hero": hero, "chance": _rounded(chances)}
-    if not isinstance(network, LanguageModel) or not isinstance(network.core, Layer):
+    if not isinstance(network, LanguageModel) or len(network.core.layers) > 1:
         return carried
     states, gate = _trace(network, tokens[:-1])
     shares = name_shares(network, read, test)
@@ -98,7 +96,7 @@ def _trace(network: LanguageModel, tokens: torch.Tensor) -> tuple[torch.Tensor, 
     Both are (time, hidden_size), on the CPU; a vanilla network has no such gate.
     """
     with torch.no_grad():
-        values = cells.trace(network.core.cell, network.embed(tokens[None]))
+        values = cells.trace(network.core.layers[0], network.embed(tokens[None]))
     gate = values["f"] if "f" in values else 1 - values["z"] if "z" in values else None
     return values["c" if "c" in values else "h"][0].cpu(), None if gate is None else gate[0].cpu()
 

@@ -16,7 +16,7 @@ from lab.engine.search import TRIALS, Budgets, Setting, search
 from lab.engine.texts import Encoded, encoded, unseen_stories
 from lab.engine.training import CURVE, NATS, PARAMETERS, UPDATES, fit, model_of, parameters, training_seconds
 from unrolled.measure import evaluate
-from unrolled.models import LanguageModel, NeuralModel, ResidualLM
+from unrolled.models import LanguageModel, NeuralModel
 from unrolled.records import Metric
 from unrolled.training.loss import cross_entropy
 
@@ -42,10 +42,7 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
 
 def cells_of(network: LanguageModel) -> list[torch.nn.Module]:
     """Return the cells of a language model made of the book's cells, from the bottom to the top."""
-    core = network.core
-    if isinstance(network, ResidualLM) or hasattr(core, "layers"):
-        return [layer.cell for layer in core.layers]
-    return list(core.cells) if hasattr(core, "cells") else [core.cell]
+    return list(network.core.layers)
 
 
 def by_layer(network: NeuralModel, read: Encoded, sequences: int = 16, steps: int = 64) -> list[float]:

@@ -18,8 +18,7 @@ from lab.engine.experiment import Config, Experiment, model, recipe
 from lab.engine.store import kept
 from lab.engine.texts import Encoded
 from lab.engine.training import PARAMETERS, fit, parameters, training_seconds
-from unrolled.decoding import evaluating
-from unrolled.models import NeuralModel, TransformerBlock, TransformerLM, causal_mask
+from unrolled.models import NeuralModel, TransformerBlock, TransformerLM, causal_mask, evaluating
 from unrolled.records import Metric
 from unrolled.text import Vocabulary
 

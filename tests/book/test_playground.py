@@ -90,7 +90,7 @@ def model_of(script: str) -> tuple[LanguageModel | EncoderDecoder, dict]:
     parts = {name: part.view(shape) for (name, part), shape in zip(parts.items(), shapes, strict=True)}
     options = {"embedding_size": parts["E"].shape[1], "hidden_size": parts["0.W_hh"].shape[1], "core": head["core"]}
     options["cell_options"] = head["options"]
-    names, cells = {"E": "embedding.weight", "b_y": "output.bias"}, {"0": "core"}
+    names, cells = {"E": "embedding.weight", "b_y": "output.bias"}, {"0": "core.layers.0"}
     if "sources" in head:
         sizes = len(head["sources"]), len(head["symbols"])
         model = EncoderDecoder(*sizes, direction="both", attention="scaled", **options)
@@ -102,7 +102,7 @@ def model_of(script: str) -> tuple[LanguageModel | EncoderDecoder, dict]:
         model = LanguageModel(len(head["symbols"]), **options)
         names |= {"W_hy": "output.weight", "0.h_0": "h_0", "0.c_0": "c_0"}
     for name, place in cells.items():
-        names |= {f"{name}.{each}": f"{place}.cell.{each}" for each in ("W_xh", "W_hh", "b_h")}
+        names |= {f"{name}.{each}": f"{place}.{each}" for each in ("W_xh", "W_hh", "b_h")}
     model.double().load_state_dict({names[name]: part for name, part in parts.items()})
     return model.eval(), head
 

@@ -21,7 +21,7 @@ def test_gradients_equal_those_of_a_language_model():
     tokens = torch.randint(7, (4, 51))
     logits, _ = model(tokens[:, :-1])
     cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
-    cell = model.core.cell
+    cell = model.core.layers[0]
     layers = cell.W_xh, cell.W_hh, model.output.weight, cell.b_h, model.output.bias
     inputs = model.embedding(tokens[:, :-1]).detach().numpy()
     weights = bptt.rnn.Parameters(*(layer.detach().numpy() for layer in layers))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from unrolled.decoding import distribution, generate, keep_nucleus, keep_top_k, sample
+from unrolled.decoding import distribution, generate, sample
 from unrolled.models import LanguageModel
 from unrolled.text import Vocabulary, WordVocabulary
 from writers import KINDS, Noting, Table, writer
@@ -20,15 +20,6 @@ def model(request):
     torch.manual_seed(2)
     core, num_layers = request.param
     return LanguageModel(4, embedding_size=3, hidden_size=5, core=core, num_layers=num_layers)
-
-
-def test_the_first_symbol_follows_the_models_distribution(model):
-    with torch.no_grad():
-        p = torch.softmax(model(VOCABULARY.encode("ab").view(1, -1))[0][0, -1] / 0.7, dim=0).numpy()
-    draws = [sample(model, VOCABULARY, prompt="ab", length=1, temperature=0.7, seed=seed)[2] for seed in range(4000)]
-    observed = np.array([draws.count(symbol) for symbol in VOCABULARY.symbols])
-    chi_squared = ((observed - 4000 * p) ** 2 / (4000 * p)).sum()
-    assert chi_squared < 16.3  # 3 degrees of freedom: one sound sampler in a thousand fails
 
 
 def test_the_state_is_carried_exactly(model):
@@ -86,13 +77,13 @@ def test_the_distribution_is_the_narrowed_one(way):
 
 @pytest.mark.parametrize("p, size", [(0.01, 1), (0.39, 1), (0.41, 2), (0.69, 2), (0.71, 3), (0.89, 3), (0.91, 4)])
 def test_the_nucleus_takes_in_the_symbol_that_crosses_p(p, size):
-    kept = keep_nucleus(torch.tensor(P).log(), p).isfinite()
+    kept = distribution(torch.tensor(P).log(), top_p=p) > 0
     assert kept.tolist() == [probability in sorted(P)[-size:] for probability in P]
 
 
 def test_of_equally_probable_symbols_the_first_are_kept():
-    assert keep_top_k(torch.zeros(3, 50), 20).isfinite().int().tolist() == [[1] * 20 + [0] * 30] * 3
-    assert keep_nucleus(torch.zeros(3, 50), 0.39).isfinite().int().tolist() == [[1] * 20 + [0] * 30] * 3
+    for way in ({"top_k": 20}, {"top_p": 0.39}):
+        assert (distribution(torch.zeros(3, 50), **way) > 0).int().tolist() == [[1] * 20 + [0] * 30] * 3
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -130,13 +121,6 @@ def test_top_k_of_1_little_heat_and_a_small_nucleus_are_greedy(kind):
     greedy = VOCABULARY.decode(tokens)
     for way in ({"top_k": 1}, {"top_p": 1e-20}, {"temperature": 1e-4}):
         assert sample(model, VOCABULARY, prompt="ac", length=12, **way) == greedy
-
-
-def test_what_is_impossible_is_never_drawn():
-    model = Table([0, 0.5, 0, 0.5], [1, 0, 0, 0], [0.25] * 4, [0, 1, 0, 0])
-    for way in ({}, {"top_k": 3}, {"top_p": 0.999}, {"temperature": 50}):
-        text = sample(model, VOCABULARY, prompt="a", length=200, **way)
-        assert {text[at : at + 2] for at in range(200)} == {"ab", "ad", "ba", "db"}
 
 
 # Batches, states, ends
@@ -194,10 +178,6 @@ def test_the_model_writes_in_evaluation_mode():
 
 
 def test_bad_input_is_named(model):
-    with pytest.raises(ValueError, match="temperature is 0"):
-        sample(model, VOCABULARY, prompt="a", length=1, temperature=0)
-    with pytest.raises(ValueError, match="temperature is nan; it must be above 0"):
-        distribution(torch.zeros(4), temperature=float("nan"))
     with pytest.raises(ValueError, match="top_k is 0; it must be 1 or more"):
         sample(model, VOCABULARY, prompt="a", length=1, top_k=0)
     for top_p in (0.0, 1.1, -1.0):
@@ -219,7 +199,7 @@ def test_bad_input_is_named(model):
         sample(model, VOCABULARY, prompt="az", length=1)
 
 
-@pytest.mark.parametrize("temperature", [math.inf, math.nan, -1.0, 1e-320])
+@pytest.mark.parametrize("temperature", [math.inf, math.nan, 0, -1.0, 1e-320])
 def test_a_temperature_that_leaves_no_probabilities_is_refused(temperature):
     expected = f"temperature is {temperature}; it must be above 0 and finite (greedy decoding is top_k=1)"
     with pytest.raises(ValueError, match=re.escape(expected)):

@@ -89,7 +89,7 @@ def test_a_mistake_in_the_engine_is_noticed(browser, name):
 
 def test_a_transposed_matrix_is_noticed(browser):
     transposed = lively("lstm")
-    blocks = transposed.core.cell.W_hh.data.view(-1, 12, 12)
+    blocks = transposed.core.layers[0].W_hh.data.view(-1, 12, 12)
     blocks.copy_(blocks.mT.clone())
     assert largest_difference(in_browser(browser, transposed, TEXT), in_python(lively("lstm"), TEXT)) > 100 * CLOSE
 

@@ -26,7 +26,7 @@ WORDS = WordVocabulary(["\n", "the", "cat", "Ada", "Ben", "saw", "a", "dog", "."
     "model, vocabulary, message",
     [
         (FixedWindowLM(3, window=2), "abc", "of RNN, LSTM or GRU cells, and this is FixedWindowLM; make it with core="),
-        (LanguageModel(3, core="torch-lstm"), "abc", "this has TorchLayers; make it with core='rnn', 'lstm' or 'gru'"),
+        (LanguageModel(3, core="torch-lstm"), "abc", "this has nn.LSTM; make it with core='rnn', 'lstm' or 'gru'"),
         (LanguageModel(3, core="lstm-1997"), "abc", "and this has OriginalLSTMCell; make it with core="),
         (ResidualLM(3, num_layers=2), "abc", "and this is ResidualLM; make it with"),
         (LanguageModel(3, core="gru", cell_options={"reset": "after"}), "abc", "the book's, with reset='before'"),

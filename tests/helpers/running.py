@@ -86,7 +86,7 @@ def in_browser(browser, model: LanguageModel, numbers: torch.Tensor, engine: str
 @torch.no_grad()
 def in_python(model: LanguageModel, numbers: torch.Tensor) -> list[dict]:
     """Return the same as `in_browser`, from the library's cells."""
-    layers = [model.core.cell] if hasattr(model.core, "cell") else list(model.core.cells)
+    layers = list(model.core.layers)
     state = model.initial_state(1)
     states = (state,) if len(layers) == 1 else state
     inputs, traced = model.embed(numbers[None]), []

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from unrolled.cells import State
 from unrolled.models import LanguageModel, NeuralModel
 from unrolled.training import Recipe, train
 
@@ -28,6 +29,11 @@ def logged(checkpoint: Path) -> list[dict]:
     """Return the lines of a run's log, without the speed, which no two runs share."""
     lines = map(json.loads, Path(f"{checkpoint}.jsonl").read_text().splitlines())
     return [{name: value for name, value in line.items() if name != "tokens_per_second"} for line in lines]
+
+
+def tensors(state: State) -> list[torch.Tensor]:
+    """Return the tensors of a state, however it is nested."""
+    return [part for inner in state for part in tensors(inner)] if isinstance(state, tuple) else [state]
 
 
 class Stopped(Exception):

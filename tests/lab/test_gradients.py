@@ -35,7 +35,7 @@ def histogram(seq_len: int) -> dict:
 
 def test_a_linear_cell_that_halves_keeps_half_a_step():
     model = gradients.begin(vanilla("identity", None), 7)
-    initialise(model.core.cell, "identity", 0.5)
+    initialise(model.core.layers[0], "identity", 0.5)
     probed = gradients.probe(model, torch.randint(7, (3, 6)))
     assert probed["lag"] == pytest.approx([0.5**lag for lag in range(6)])
     assert probed["lyapunov"] == pytest.approx(math.log(0.5))
@@ -44,7 +44,7 @@ def test_a_linear_cell_that_halves_keeps_half_a_step():
 
 def test_slopes_that_are_zero_have_a_finite_mean_logarithm():
     model = gradients.begin(vanilla("relu", "identity"), 7)
-    torch.nn.init.constant_(model.core.cell.b_h, -100.0)  # no unit is ever on
+    torch.nn.init.constant_(model.core.layers[0].b_h, -100.0)  # no unit is ever on
     probed = gradients.probe(model, torch.randint(7, (3, 6)))
     assert probed["slope"] == 0 and probed["log_slope"] == pytest.approx(math.log(1e-12), rel=1e-3)
     assert probed["lyapunov"] == -1e3

@@ -49,7 +49,7 @@ def test_the_gradient_of_a_layer_is_that_of_its_weights():
     rows = read.held_out.view(4, 9)
     logits, _ = network(rows[:, :-1])
     torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten()).backward()
-    for cell, norm in zip(network.core.cells, found, strict=True):
+    for cell, norm in zip(network.core.layers, found, strict=True):
         flat = torch.cat([weight.grad.flatten() for weight in cell.parameters()])
         assert norm == pytest.approx(flat.square().mean().sqrt().item(), rel=1e-4)
 

@@ -46,4 +46,4 @@ def test_a_gate_that_is_stuck_is_stuck_until_the_end(tmp_path, hold_out, monkeyp
     config["text"]["characters"] = 30_000
     metrics = stuck_gates.measure(config, 0, tmp_path)
     assert {*metrics} == {*cells_over_budget.METRICS} - {*BY_STORY}
-    assert (trained[0].model.core.cell.block("f").b_h == -100).all()
+    assert (trained[0].model.core.layers[0].block("f").b_h == -100).all()

@@ -54,13 +54,13 @@ def test_a_language_model_is_measured():
     def loss(last):
         return cross_entropy(model.output(last), target, reduction="none")
 
-    assert gradients.gradient_by_lag(model.core.cell, embedded, loss, model.initial_state(3)).shape == (3, 7)
+    assert gradients.gradient_by_lag(model.core.layers[0], embedded, loss, model.initial_state(3)).shape == (3, 7)
     state = torch.randn(3, 5)
-    measured = gradients.recurrent_gradient(model.core.cell, embedded, loss, state)
+    measured = gradients.recurrent_gradient(model.core.layers[0], embedded, loss, state)
     logits, _ = model(tokens, state)
     cross_entropy(logits[:, -1], target).backward()
     assert measured.shape == (25,)
-    assert torch.allclose(torch.from_numpy(measured).view(5, 5), model.core.cell.W_hh.grad, atol=1e-7)
+    assert torch.allclose(torch.from_numpy(measured).view(5, 5), model.core.layers[0].W_hh.grad, atol=1e-7)
 
 
 def test_the_product_equals_autograd_at_every_lag():

@@ -1,6 +1,5 @@
 """Attention: equal to PyTorch's, blind where it is masked, and the layers of the book's transformer."""
 
-import copy
 import math
 
 import pytest
@@ -9,7 +8,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from unrolled.models import (
-    SCORES,
+    EncoderDecoder,
     MultiHeadAttention,
     TransformerBlock,
     TransformerLM,
@@ -18,7 +17,7 @@ from unrolled.models import (
     padding_mask,
     scaled_dot_product,
 )
-from unrolled.models.attention import make_score
+from unrolled.models.attention import SCORES
 
 CLOSE = 1e-10  # in 64 bits
 LENGTHS = torch.tensor([6, 1, 4])
@@ -38,7 +37,7 @@ def gradients(output, *inputs):
 
 
 def agree(ours, theirs):
-    return all(torch.allclose(one, other, rtol=0, atol=CLOSE) for one, other in zip(ours, theirs, strict=True))
+    return all(torch.allclose(*pair, rtol=0, atol=CLOSE) for pair in zip(ours, theirs, strict=True))
 
 
 # Equal to PyTorch's
@@ -96,7 +95,7 @@ def test_a_block_is_the_layer_of_the_transformer_forward_and_backward(training):
     by_layer = [list(layer.parameters()) for layer in model.layers]
     order = list(zip(sorted_names(blocks), sorted_names(model.layers), strict=True))
     assert len(weights) == sum(map(len, by_layer)) == len(order) and agree([ours], [theirs])
-    own = gradients(ours, *(one for one, _ in order), model.embedding.weight)
+    own = gradients(ours, *(weight for weight, _ in order), model.embedding.weight)
     assert agree(own, gradients(theirs, *(other for _, other in order), model.embedding.weight))
 
 
@@ -119,25 +118,13 @@ def test_heads_begin_as_pytorchs_do():
     assert not ours.b_qkv.any() and not ours.output.bias.any()
 
 
-def test_in_training_weights_are_dropped_and_in_evaluation_none():
-    torch.manual_seed(0)
-    attention, x = MultiHeadAttention(8, 2, dropout=0.5), torch.randn(2, 6, 8)
-    assert not torch.equal(attention(x)[0], attention(x)[0])
-    attention.eval()
-    assert torch.equal(attention(x)[0], attention(x)[0])
-    plain = copy.deepcopy(attention).train()
-    plain.dropout.rate = 0.0
-    mean = torch.stack([attention.train()(x)[0] for _ in range(1000)]).mean(dim=0)
-    assert torch.allclose(mean, plain(x)[0], atol=0.08)  # what is kept is scaled up
-
-
 # What is masked does not count
 
 
 @pytest.mark.parametrize("name", SCORES)
 def test_no_place_behind_a_mask_changes_anything(name):
     torch.manual_seed(0)
-    score = make_score(name, 5, 4, 7).double()
+    score = SCORES[name](5, 4, 7).double()
     queries, memory = numbers(3, 2, 5), numbers(3, 6, 4, seed=1)
     allowed = padding_mask(LENGTHS, 6)
     c, alpha = attend(score(queries, memory), memory, allowed)
@@ -161,7 +148,7 @@ def test_a_causal_place_does_not_depend_on_what_follows():
 def test_the_scores_are_their_formulas():
     q, k = numbers(1, 2, 3), numbers(1, 4, 3, seed=1)
     for name in SCORES:
-        score = make_score(name, 3, 3, 5).double()
+        score = SCORES[name](3, 3, 5).double()
         e = score(q, k)
         for i in range(2):
             for j in range(4):
@@ -210,4 +197,4 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match="x has 2 rows and memory 3"):
         MultiHeadAttention(8, 2)(torch.zeros(2, 4, 8), torch.zeros(3, 4, 8))
     with pytest.raises(ValueError, match="attention is 'cosine'; it can be one of additive, dot, scaled, or None"):
-        make_score("cosine", 3, 3, 3)
+        EncoderDecoder(3, 3, attention="cosine")

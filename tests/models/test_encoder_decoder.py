@@ -83,10 +83,11 @@ def test_all_weights_get_a_gradient(model, pairs):
 def test_the_beam_decodes_each_source_as_it_would_alone(model, pairs, width):
     batch = pad_pairs(pairs, start=0)
     options = {"start": 0, "stop": 1, "length": 5, "width": width}
-    found = translate(model, batch.sources, batch.lengths, **options)
+    hypotheses = translate(model, batch.sources, batch.lengths, **options)
     for row, (source, _) in enumerate(pairs):
         (alone,) = translate(model, source[None], torch.tensor([len(source)]), **options)
-        assert alone.tokens.tolist() == found[row].tokens.tolist() and alone.score == pytest.approx(found[row].score)
+        assert alone.tokens.tolist() == hypotheses[row].tokens.tolist()
+        assert alone.score == pytest.approx(hypotheses[row].score)
     assert model.training  # as it was
 
 
@@ -103,25 +104,20 @@ def test_a_beam_that_overlooks_nothing_finds_the_most_probable_target():
         batch = pad_pairs([(source[0], torch.tensor(text))], start=0)
         costs[text] = model.loss(batch).item() * len(text)
     best = min(costs, key=costs.get)
-    (found,) = translate(model, source, lengths, start=0, stop=1, length=3, width=27, alpha=0)
-    assert tuple(found.tokens.tolist()) == best and found.score == pytest.approx(-costs[best])
+    (result,) = translate(model, source, lengths, start=0, stop=1, length=3, width=27, alpha=0)
+    assert tuple(result.tokens.tolist()) == best and result.score == pytest.approx(-costs[best])
     assert sum(math.exp(-cost) for cost in costs.values()) == pytest.approx(1)
 
 
 def test_alignments_are_weights_over_the_symbols_of_the_source(pairs):
     model = EncoderDecoder(7, 9, hidden_size=5, attention="scaled", dropout=0.3)
-    found = model.alignments(pad_pairs(pairs, start=0))
-    assert [tuple(weights.shape) for weights in found] == [(3, 6), (5, 1), (1, 4)]
-    assert all(torch.allclose(weights.sum(dim=1), torch.ones(len(weights))) for weights in found) and model.training
+    alignments = model.alignments(pad_pairs(pairs, start=0))
+    assert [tuple(weights.shape) for weights in alignments] == [(3, 6), (5, 1), (1, 4)]
+    assert (
+        all(torch.allclose(weights.sum(dim=1), torch.ones(len(weights))) for weights in alignments) and model.training
+    )
     with pytest.raises(ValueError, match="the model has no attention, so nothing is aligned"):
         EncoderDecoder(7, 9, hidden_size=5).alignments(pad_pairs(pairs, start=0))
-
-
-def test_without_attention_all_that_is_known_of_the_source_is_one_state(pairs):
-    """Two sources with the same state get the same target, whatever their lengths."""
-    model = EncoderDecoder(7, 9, hidden_size=5, core="gru")
-    state = model.encode(pairs[0][0][None], torch.tensor([6]))
-    assert isinstance(state, torch.Tensor) and state.shape == (1, 5)
 
 
 def test_models_with_two_vocabularies_are_saved_and_loaded(tmp_path, model, pairs):

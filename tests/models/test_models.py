@@ -5,15 +5,11 @@ import math
 import pytest
 import torch
 
+from small_runs import tensors
 from unrolled.cells import CELLS
-from unrolled.models import CORES, FixedWindowLM, LanguageModel, Stack, TorchLayers
+from unrolled.models import CORES, FixedWindowLM, LanguageModel, Stack
 
 LAYERS = [1, 2, 3]
-
-
-def tensors(state) -> list[torch.Tensor]:
-    """Return the tensors of a state, however it is nested."""
-    return [part for inner in state for part in tensors(inner)] if isinstance(state, tuple) else [state]
 
 
 def pair(kind: str, num_layers: int) -> tuple[LanguageModel, LanguageModel]:
@@ -24,10 +20,7 @@ def pair(kind: str, num_layers: int) -> tuple[LanguageModel, LanguageModel]:
     ours = LanguageModel(11, core=kind, cell_options=options, **sizes).double()
     ours.embedding.load_state_dict(theirs.embedding.state_dict())
     ours.output.load_state_dict(theirs.output.state_dict())
-    if num_layers == 1:
-        ours.core.cell = CELLS[kind].from_torch(theirs.core.rnn)
-    else:
-        ours.core = Stack(CELLS[kind].from_torch(theirs.core.rnn, layer) for layer in range(num_layers))
+    ours.core = Stack(CELLS[kind].from_torch(theirs.core.layers[0], layer) for layer in range(num_layers))
     return ours, theirs
 
 
@@ -63,7 +56,7 @@ def test_the_weights_of_one_layer_keep_their_names_and_their_random_numbers():
     torch.manual_seed(0)
     model = LanguageModel(11, embedding_size=5, hidden_size=7).state_dict()
     assert list(model) == [
-        *("h_0", "embedding.weight", "core.cell.W_xh", "core.cell.W_hh", "core.cell.b_h"),
+        *("h_0", "embedding.weight", "core.layers.0.W_xh", "core.layers.0.W_hh", "core.layers.0.b_h"),
         *("output.weight", "output.bias"),
     ]
     weights = [torch.zeros(7), *embedding.parameters(), *cell.parameters(), *output.parameters()]
@@ -122,18 +115,23 @@ def test_bad_input_is_named(core):
 
 def test_options_reach_every_cell():
     model = LanguageModel(11, core="lstm", hidden_size=7, num_layers=2, cell_options={"forget_bias": 3.0})
-    assert all((cell.block("f").b_h == 3).all() for cell in model.core.cells)
-    assert isinstance(LanguageModel(11, core="torch-gru", cell_options={"bias": False}).core, TorchLayers)
+    assert all((cell.block("f").b_h == 3).all() for cell in model.core.layers)
+    assert not LanguageModel(11, core="torch-gru", cell_options={"bias": False}).core.layers[0].bias
 
 
-def test_no_layers_are_refused():
-    with pytest.raises(ValueError, match="num_layers is 0; it must be 1 or more"):
-        LanguageModel(11, num_layers=0)
-
-
-def test_an_unknown_core_is_named():
-    with pytest.raises(ValueError, match="core is 'rmn'; it can be one of rnn, lstm, lstm-1997, gru, .*, torch-rnn"):
-        LanguageModel(11, core="rmn")
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"num_layers": 0}, "num_layers is 0; it must be 1 or more"),
+        ({"core": "rmn"}, "core is 'rmn'; it can be one of rnn, lstm, lstm-1997, gru, .*, torch-rnn"),
+        *[({"embedding_scale": s}, f"embedding_scale is {s}; it must be above 0") for s in (0.0, math.nan, math.inf)],
+        *[({"dropout": rate}, f"dropout is {rate}; it must be 0 or more") for rate in (-0.1, 1.0, math.nan)],
+        ({"tied": True}, "embedding_size is 32 and hidden_size is 128; where the output is tied"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        LanguageModel(11, **options)
 
 
 def test_a_window_network_sees_exactly_its_window():
@@ -229,9 +227,3 @@ def test_a_scale_multiplies_what_the_core_reads_and_nothing_else():
     assert torch.equal(scaled.embed(tokens), 8**0.5 * plain.embedding(tokens))
     states, _ = scaled.core(8**0.5 * plain.embedding(tokens), scaled.initial_state(1))
     assert torch.equal(scaled(tokens)[0], plain.output(states))
-
-
-@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
-def test_a_scale_that_is_none_is_refused(scale):
-    with pytest.raises(ValueError, match=f"embedding_scale is {scale}; it must be above 0, and finite"):
-        LanguageModel(7, embedding_scale=scale)

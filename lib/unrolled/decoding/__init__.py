@@ -6,17 +6,14 @@ source, and `diversity` measures how varied and how repetitive a text is.
 
 from unrolled.decoding.beam import Hypothesis, beam_search, translate
 from unrolled.decoding.diversity import distinct, repetition
-from unrolled.decoding.sampling import distribution, evaluating, generate, keep_nucleus, keep_top_k, predict, sample
+from unrolled.decoding.sampling import distribution, generate, predict, sample
 
 __all__ = [
     "Hypothesis",
     "beam_search",
     "distinct",
     "distribution",
-    "evaluating",
     "generate",
-    "keep_nucleus",
-    "keep_top_k",
     "predict",
     "repetition",
     "sample",

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import torch
 
 from unrolled.cells import select
-from unrolled.decoding.sampling import Model, evaluating, predict
-from unrolled.models import EncoderDecoder
+from unrolled.decoding.sampling import Model, predict
+from unrolled.models import EncoderDecoder, evaluating
 
 
 class Hypothesis(NamedTuple):
@@ -151,8 +151,8 @@ def translate(
         >>> from unrolled.models import EncoderDecoder
         >>> model = EncoderDecoder(5, 6, hidden_size=8, attention="dot")
         >>> sources, lengths = torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1])
-        >>> found = translate(model, sources, lengths, start=0, stop=1, length=4, width=3)
-        >>> len(found), all(1 <= len(hypothesis.tokens) <= 4 for hypothesis in found)
+        >>> targets = translate(model, sources, lengths, start=0, stop=1, length=4, width=3)
+        >>> len(targets), all(1 <= len(hypothesis.tokens) <= 4 for hypothesis in targets)
         (2, True)
     """
     with torch.no_grad(), evaluating(model):

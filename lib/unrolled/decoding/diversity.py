@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 
-def _ngrams(text: Sequence[Hashable], n: int) -> list[tuple]:
-    """Return the n-grams of a text in their order; raise ValueError where n is below 1."""
+def _ngrams(texts: Sequence[Sequence[Hashable]], n: int) -> list[list[tuple]]:
+    """Return the n-grams of each text in their order; raise ValueError where n is below 1, or no text is that long."""
     if n < 1:
         raise ValueError(f"n is {n}; it must be 1 or more")
-    return list(zip(*(text[start:] for start in range(n)), strict=False))
+    ngrams = [list(zip(*(text[start:] for start in range(n)), strict=False)) for text in texts]
+    if not any(ngrams):
+        raise ValueError(f"no text has {n} symbols; give longer texts or a smaller n")
+    return ngrams
 
 
 def distinct(texts: Sequence[Sequence[Hashable]], n: int) -> float:
@@ -32,9 +35,7 @@ def distinct(texts: Sequence[Sequence[Hashable]], n: int) -> float:
         >>> distinct([["the", "fox", "and", "the", "owl"]], n=1)  # four different words of five
         0.8
     """
-    ngrams = [ngram for text in texts for ngram in _ngrams(text, n)]
-    if not ngrams:
-        raise ValueError(f"no text has {n} symbols; give longer texts or a smaller n")
+    ngrams = [ngram for text in _ngrams(texts, n) for ngram in text]
     return len(set(ngrams)) / len(ngrams)
 
 
@@ -59,7 +60,5 @@ def repetition(texts: Sequence[Sequence[Hashable]], n: int) -> float:
         >>> repetition(["ababa", "ababa"], n=2)  # in each, the second ab and the second ba
         0.5
     """
-    ngrams = [_ngrams(text, n) for text in texts]
-    if not any(ngrams):
-        raise ValueError(f"no text has {n} symbols; give longer texts or a smaller n")
+    ngrams = _ngrams(texts, n)
     return 1 - sum(len(set(own)) for own in ngrams) / sum(map(len, ngrams))

@@ -12,12 +12,11 @@ ahead than one symbol.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
 
+from unrolled.models import evaluating
 from unrolled.text import Vocabulary, WordVocabulary, check_range, symbol_numbers
 
 LARGE = 1e6  # so large may logits be before they are divided by the temperature
@@ -28,79 +27,6 @@ class Model(Protocol):
 
     def __call__(self, tokens: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
         """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state."""
-
-
-@contextmanager
-def evaluating(model: Model) -> Iterator[None]:
-    """Put a model into evaluation mode for the length of the ``with`` block; a model without modes stays as it is.
-
-    Args:
-        model: any model, a module or not.
-
-    Example:
-        >>> dropout = torch.nn.Dropout(0.5)
-        >>> with evaluating(dropout):
-        ...     dropout.training
-        False
-        >>> dropout.training
-        True
-    """
-    was_training = getattr(model, "training", False)
-    if was_training:
-        model.eval()
-    try:
-        yield
-    finally:
-        if was_training:
-            model.train()
-
-
-def keep_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
-    """Return the logits with −∞ for all but the k most probable symbols (Fan et al. 2018).
-
-    Of equally probable symbols those with the smaller numbers are kept.
-
-    Args:
-        logits: (…, vocab_size); log-probabilities serve as well, since they are logits too.
-        top_k: k, the number of symbols to keep; if there are no more than that, all are kept.
-
-    Raises:
-        ValueError: k is below 1.
-
-    Example:
-        >>> keep_top_k(torch.tensor([0.1, 2.0, 1.0, 0.5]), top_k=2)
-        tensor([-inf, 2., 1., -inf])
-    """
-    if top_k < 1:
-        raise ValueError(f"top_k is {top_k}; it must be 1 or more")
-    order = logits.argsort(dim=-1, descending=True, stable=True)  # (…, vocab), the most probable first
-    return logits.scatter(-1, order[..., top_k:], -torch.inf)
-
-
-def keep_nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Return the logits with −∞ outside the nucleus (Holtzman et al. 2020).
-
-    The nucleus is the smallest set of most probable symbols whose probabilities sum to at least p: the symbol with
-    which the sum reaches p belongs to it.
-
-    Args:
-        logits: (…, vocab_size); log-probabilities serve as well, since they are logits too.
-        top_p: p, the probability to keep; 1 keeps all symbols.
-
-    Raises:
-        ValueError: p is not above 0, or it is above 1.
-
-    Example:
-        >>> keep_nucleus(torch.tensor([0.1, 0.4, 0.3, 0.2]).log(), top_p=0.6).exp()
-        tensor([0.0000, 0.4000, 0.3000, 0.0000])
-    """
-    if not 0 < top_p <= 1:
-        raise ValueError(f"top_p is {top_p}; it must be above 0 and at most 1")
-    order = logits.argsort(dim=-1, descending=True, stable=True)  # (…, vocab), the most probable first
-    p = torch.softmax(logits, dim=-1).gather(-1, order)
-    before = p.cumsum(dim=-1) - p  # the sum over the more probable symbols
-    outside = (before >= top_p) & (top_p < 1)  # if p is 1, no symbol is, however the sum was rounded
-    return logits.masked_fill(torch.zeros_like(outside).scatter(-1, order, outside), -torch.inf)
 
 
 def distribution(
@@ -114,12 +40,15 @@ def distribution(
         logits: (…, vocab_size).
         temperature: below 1 probable symbols become more probable still, above 1 less so; towards 0 only the most
             probable one is left.
-        top_k: how many symbols to keep, as in `keep_top_k`; None keeps all.
-        top_p: the probability to keep, as in `keep_nucleus`; None keeps all.
+        top_k: k, how many of the most probable symbols to keep (Fan et al. 2018); None keeps all. Of equally probable
+            symbols those with the smaller numbers are kept, here and in the nucleus.
+        top_p: p, the probability to keep; None keeps all. The nucleus is the smallest set of most probable symbols
+            whose probabilities sum to at least p (Holtzman et al. 2020): the symbol with which the sum reaches p
+            belongs to it.
 
     Raises:
-        ValueError: the temperature is not positive, not finite, or so low that the logits are not; or what `keep_top_k`
-            and `keep_nucleus` raise.
+        ValueError: the temperature is not positive, not finite, or so low that the logits are not; top_k is below 1; or
+            top_p is not above 0, or above 1.
 
     Example:
         >>> logits = torch.tensor([0.2, 0.8]).log()
@@ -127,14 +56,25 @@ def distribution(
         tensor([0.3333, 0.6667])
         >>> distribution(logits, top_k=1)
         tensor([0., 1.])
+        >>> distribution(torch.tensor([0.1, 0.4, 0.3, 0.2]).log(), top_p=0.6)
+        tensor([0.0000, 0.5714, 0.4286, 0.0000])
     """
     if not LARGE / torch.finfo(logits.dtype).max < temperature < math.inf:
         raise ValueError(f"temperature is {temperature}; it must be above 0 and finite (greedy decoding is top_k=1)")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k is {top_k}; it must be 1 or more")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p is {top_p}; it must be above 0 and at most 1")
     logits = logits / temperature
+    if top_k is None and top_p is None:
+        return torch.softmax(logits, dim=-1)
+    order = logits.argsort(dim=-1, descending=True, stable=True)  # (…, vocab), the most probable first
     if top_k is not None:
-        logits = keep_top_k(logits, top_k)
-    if top_p is not None:
-        logits = keep_nucleus(logits, top_p)
+        logits = logits.scatter(-1, order[..., top_k:], -torch.inf)
+    if top_p is not None and top_p < 1:
+        p = torch.softmax(logits, dim=-1).gather(-1, order)
+        before = p.cumsum(dim=-1) - p  # the sum over the more probable symbols
+        logits = logits.scatter(-1, order, logits.gather(-1, order).masked_fill(before >= top_p, -torch.inf))
     return torch.softmax(logits, dim=-1)
 
 

@@ -84,14 +84,13 @@ def layers_of(model: nn.Module) -> list[nn.Module]:
     Raises:
         ValueError: a page does not run such cells.
     """
-    layers = getattr(model.core, "cells", getattr(model.core, "layers", [model.core]))  # of a stack, or of one layer
-    return _cells_of(layers)
+    return _cells_of(model.core.layers)
 
 
-def _cells_of(layers: Iterable[nn.Module]) -> list[nn.Module]:
-    """Return the cell of each layer; raise ValueError unless all are of one kind that a page runs."""
-    cells = [getattr(layer, "cell", layer) for layer in layers]
-    kinds = {type(cell).__name__ for cell in cells}
+def _cells_of(cells: Iterable[nn.Module]) -> list[nn.Module]:
+    """Return the cells; raise ValueError unless all are of one kind that a page runs."""
+    cells = list(cells)
+    kinds = {("nn." if isinstance(cell, nn.RNNBase) else "") + type(cell).__name__ for cell in cells}
     if len(kinds) != 1 or not kinds <= set(CORES):
         raise ValueError(f"{RUNS}, and this has {', '.join(sorted(kinds))}; {REMEDY}")
     options = cells[0].options()
@@ -126,10 +125,10 @@ def _encoder_decoder(model: nn.Module) -> tuple[list[nn.Module], dict[str, torch
     if type(model.score).__name__ != "ProductScore" or model.score.scale == 1:
         raise ValueError("the attention is not scaled; a page runs a model that has attention='scaled'")
     (readers,) = model.encoder.layers
-    cell, *_ = _cells_of([model.core, *readers.values()])
+    cell, *_ = _cells_of([*model.core.layers, *readers.values()])
     matrices = {"E": model.embedding.weight, "E_x": model.source_embedding.weight} | _weights_of(cell, "0")
     for side, reader in readers.items():
-        matrices |= _weights_of(reader.cell, side)
+        matrices |= _weights_of(reader, side)
     matrices |= {"W_b": model.bridge.weight, "b_b": model.bridge.bias}
     matrices |= {"W_q": model.score.query.weight, "W_k": model.score.key.weight}
     matrices |= {"W_a": model.combine.weight, "b_a": model.combine.bias}

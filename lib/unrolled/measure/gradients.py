@@ -2,7 +2,7 @@
 
 The functions take any recurrent cell, as `cells.unroll` does. Where they take a loss, it is a function of the last
 hidden state: it maps (batch, hidden_size) to one loss for each sequence, (batch,). A language model, for example, is
-measured with ``model.core.cell``, ``model.embedding(tokens)`` and
+measured with ``model.core.layers[0]``, ``model.embedding(tokens)`` and
 ``lambda last: cross_entropy(model.output(last), target, reduction="none")``.
 """
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from unrolled.decoding import evaluating
 from unrolled.decoding.sampling import Model
+from unrolled.models import evaluating
 from unrolled.text import check_range, symbol_numbers
 
 

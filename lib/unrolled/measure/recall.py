@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from unrolled.decoding import evaluating
 from unrolled.measure.evaluation import token_nats
-from unrolled.models import LanguageModel, NeuralModel
+from unrolled.models import LanguageModel, NeuralModel, evaluating
 from unrolled.text import Vocabulary, WordVocabulary, stories
 from unrolled.text.stories import StoryCorpus
 

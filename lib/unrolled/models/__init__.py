@@ -9,7 +9,6 @@ vocabularies.
 """
 
 from unrolled.models.attention import (
-    SCORES,
     AdditiveScore,
     ProductScore,
     attend,
@@ -17,14 +16,14 @@ from unrolled.models.attention import (
     padding_mask,
     scaled_dot_product,
 )
-from unrolled.models.base import Network, NeuralModel
-from unrolled.models.encoder import DIRECTIONS, Encoder
+from unrolled.models.base import Network, NeuralModel, evaluating
+from unrolled.models.encoder import Encoder
 from unrolled.models.encoder_decoder import EncoderDecoder
 from unrolled.models.files import KINDS, load_model, save_model
 from unrolled.models.heads import MultiHeadAttention, TransformerBlock
-from unrolled.models.layers import Dropout, DropoutStack, Layer, ResidualStack, Stack, TorchLayers
+from unrolled.models.layers import CORES, Dropout, Stack
 from unrolled.models.pretrained import LayerMixture, PretrainedTagger
-from unrolled.models.recurrent import CORES, LanguageModel, ResidualLM
+from unrolled.models.recurrent import LanguageModel, ResidualLM
 from unrolled.models.scheduled_sampling import ScheduledSampling
 from unrolled.models.tagger import Tagger, TaggingNetwork, WindowTagger
 from unrolled.models.transformer import TransformerLM
@@ -32,17 +31,13 @@ from unrolled.models.window import FixedWindowLM
 
 __all__ = [
     "CORES",
-    "DIRECTIONS",
     "KINDS",
-    "SCORES",
     "AdditiveScore",
     "Dropout",
-    "DropoutStack",
     "Encoder",
     "EncoderDecoder",
     "FixedWindowLM",
     "LanguageModel",
-    "Layer",
     "LayerMixture",
     "MultiHeadAttention",
     "Network",
@@ -50,17 +45,16 @@ __all__ = [
     "PretrainedTagger",
     "ProductScore",
     "ResidualLM",
-    "ResidualStack",
     "ScheduledSampling",
     "Stack",
     "Tagger",
     "TaggingNetwork",
-    "TorchLayers",
     "TransformerBlock",
     "TransformerLM",
     "WindowTagger",
     "attend",
     "causal_mask",
+    "evaluating",
     "load_model",
     "padding_mask",
     "save_model",

@@ -7,6 +7,7 @@ their values. `AdditiveScore` is Bahdanau et al.'s score, `ProductScore` the dot
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import nn
@@ -90,20 +91,18 @@ def attend(
         ([[2.0]], [[0.5, 0.5, 0.0]])
     """
     if allowed is not None:
-        _check_mask(allowed, scores)
+        check_mask(allowed, scores)
         scores = scores.masked_fill(~allowed, -math.inf)
     alpha = torch.softmax(scores, dim=-1)
     return alpha @ values, alpha
 
 
-def _check_mask(allowed: torch.Tensor, scores: torch.Tensor) -> None:
+def check_mask(allowed: torch.Tensor, scores: torch.Tensor) -> None:
+    """Raise ValueError unless the mask is made of booleans, fits the scores, and leaves each query a place."""
     if allowed.dtype != torch.bool:
         raise ValueError(f"the mask is {allowed.dtype}; booleans are expected, True where a query may look")
-    try:
-        fits = torch.broadcast_shapes(allowed.shape, scores.shape) == scores.shape
-    except RuntimeError:
-        fits = False
-    if not fits:
+    axes = zip(reversed(allowed.shape), reversed(scores.shape), strict=False)
+    if allowed.ndim > scores.ndim or any(given not in (1, expected) for given, expected in axes):
         raise ValueError(
             f"the mask has shape {tuple(allowed.shape)}, which does not expand to that of the scores, "
             f"{tuple(scores.shape)}: (…, queries, places)"
@@ -159,10 +158,8 @@ class AdditiveScore(nn.Module):
 
     def forward(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         """Return e, (batch, queries, places), for queries (batch, queries, …) and keys (batch, places, …)."""
-        hidden = torch.tanh(
-            self.query(queries)[:, :, None] + self.key(keys)[:, None]
-        )  # (batch, queries, places, units)
-        return self.v(hidden)[..., 0]
+        pairs = self.query(queries)[:, :, None] + self.key(keys)[:, None]  # (batch, queries, places, units)
+        return self.v(torch.tanh(pairs))[..., 0]
 
 
 class ProductScore(nn.Module):
@@ -194,17 +191,8 @@ class ProductScore(nn.Module):
         return self.query(queries) @ self.key(keys).mT * self.scale
 
 
-SCORES = ("additive", "dot", "scaled")
-
-
-def make_score(name: str, query_size: int, key_size: int, attention_size: int) -> AdditiveScore | ProductScore:
-    """Return an untrained score by its name, one of `SCORES`.
-
-    Raises:
-        ValueError: there is no such score.
-    """
-    if name not in SCORES:
-        raise ValueError(f"attention is {name!r}; it can be one of {', '.join(SCORES)}, or None for no attention")
-    if name == "additive":
-        return AdditiveScore(query_size, key_size, attention_size)
-    return ProductScore(query_size, key_size, attention_size, scaled=name == "scaled")
+SCORES = {
+    "additive": AdditiveScore,
+    "dot": partial(ProductScore, scaled=False),
+    "scaled": partial(ProductScore, scaled=True),
+}

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from unrolled.cells import State
 from unrolled.text import check_range, symbol_numbers
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Put a model into evaluation mode for the length of the ``with`` block; a model without modes stays as it is.
+
+    Args:
+        model: any model, a module or not.
+
+    Example:
+        >>> dropout = nn.Dropout(0.5)
+        >>> with evaluating(dropout):
+        ...     dropout.training
+        False
+        >>> dropout.training
+        True
+    """
+    was_training = getattr(model, "training", False)
+    if was_training:
+        model.eval()
+    try:
+        yield
+    finally:
+        if was_training:
+            model.train()
 
 
 class Network(nn.Module):
@@ -41,7 +70,7 @@ class Network(nn.Module):
     def embed(self, tokens: torch.Tensor) -> torch.Tensor:
         """Return E[w], the vectors of symbols, (batch, time, embedding_size).
 
-        What is no symbol the embedding notices by itself, so that no training has to wait for a check; here it is said.
+        The embedding itself notices a number that is too large, so that no training has to wait for a check.
 
         Args:
             tokens: symbol numbers, (batch, time).
@@ -49,16 +78,7 @@ class Network(nn.Module):
         Raises:
             ValueError: a number is that of no symbol. On a GPU, PyTorch's own error ends the process instead.
         """
-        return self.vectors_of(self.embedding, tokens)
-
-    @staticmethod
-    def vectors_of(embedding: nn.Embedding, tokens: torch.Tensor, name: str = "tokens") -> torch.Tensor:
-        """Return the vectors of symbols from a table, as `embed` does; the name is for the message."""
-        try:
-            return embedding(tokens)
-        except IndexError:
-            check_range(tokens, embedding.num_embeddings, name)
-            raise
+        return look_up(self.embedding, tokens)
 
 
 class NeuralModel(Network):
@@ -100,10 +120,17 @@ class NeuralModel(Network):
                 f"targets have shape {tuple(targets.shape)} and inputs {tuple(inputs.shape)}; they must agree"
             )
         check_range(inputs, self.vocab_size, "inputs")
-        was_training = self.training
-        self.eval()
-        logits, state = self(inputs, state)
-        self.train(was_training)
+        with evaluating(self):
+            logits, state = self(inputs, state)
         check_range(targets, logits.shape[-1], "targets")
         # (batch, time, vocab) → (batch, vocab, time), where PyTorch expects the classes
         return cross_entropy(logits.mT, targets.to(logits.device), reduction="none").double().cpu(), state
+
+
+def look_up(embedding: nn.Embedding, tokens: torch.Tensor, name: str = "tokens") -> torch.Tensor:
+    """Return the vectors of symbols from a table, as `Network.embed` does; the name is for the message."""
+    try:
+        return embedding(tokens)
+    except IndexError:
+        check_range(tokens, embedding.num_embeddings, name)
+        raise

@@ -9,15 +9,15 @@ import torch
 from torch import nn
 
 from unrolled.models.attention import check_lengths
-from unrolled.models.layers import Dropout, Layer, TorchLayers
-from unrolled.models.recurrent import CORES, make_core
+from unrolled.models.layers import Dropout, RecurrentLayer, input_sizes, make_layer, unroll_layer
 from unrolled.text import backwards, last_states
 
-DIRECTIONS = ("forward", "backward", "both")
+# The sides that an encoder reads from
+DIRECTIONS = {"forward": ("from_left",), "backward": ("from_right",), "both": ("from_left", "from_right")}
 
 
 class Encoder(nn.Module):
-    """Several recurrent layers, each of which reads all that the one below it says (:eq:`eq-bidirectional`).
+    """Several recurrent layers, each of which reads all outputs of the one below (:eq:`eq-bidirectional`).
 
         h→_t = cell→(x_t, h→_{t−1})             from the left
         h←_t = cell←(x_t, h←_{t+1})             from the right
@@ -32,7 +32,7 @@ class Encoder(nn.Module):
         core: one of `CORES`.
         num_layers: the number of layers.
         direction: ``"forward"``, ``"backward"`` or ``"both"``.
-        residual: whether each layer but the first adds what it reads to what it says.
+        residual: whether each layer but the first adds its states to what it reads.
         dropout: the share of the numbers set to zero between two layers in training.
         cell_options: keywords for every cell.
 
@@ -62,29 +62,21 @@ class Encoder(nn.Module):
         cell_options: Mapping[str, Any] | None = None,
     ):
         super().__init__()
-        if core not in CORES:
-            raise ValueError(f"core is {core!r}; it can be one of {', '.join(CORES)}")
         if direction not in DIRECTIONS:
             raise ValueError(f"direction is {direction!r}; it can be one of {', '.join(DIRECTIONS)}")
-        if num_layers < 1:
-            raise ValueError(f"num_layers is {num_layers}; it must be 1 or more")
         self.hidden_size, self.residual = hidden_size, residual
         self.dropout = Dropout(dropout)
-        sides = {"forward": ("from_left",), "backward": ("from_right",), "both": ("from_left", "from_right")}
-        self.sides = sides[direction]
+        self.sides = DIRECTIONS[direction]
         self.output_size = hidden_size * len(self.sides)
-        sizes = [input_size] + [self.output_size] * (num_layers - 1)
         self.layers = nn.ModuleList(
-            nn.ModuleDict(
-                {side: make_core(core, size, hidden_size, 1, cell_options or {}, Dropout(0.0)) for side in self.sides}
-            )
-            for size in sizes
+            nn.ModuleDict({side: make_layer(core, size, hidden_size, cell_options) for side in self.sides})
+            for size in input_sizes(input_size, self.output_size, num_layers)
         )
 
     def all_layers(self, inputs: torch.Tensor, lengths: torch.Tensor) -> list[torch.Tensor]:
-        """Return what each layer says, from the bottom to the top, (batch, time, output_size) each.
+        """Return the outputs of each layer, from the bottom to the top, (batch, time, output_size) each.
 
-        What stands at a pad means nothing.
+        Outputs at pads mean nothing.
 
         Args:
             inputs: (batch, time, input_size).
@@ -93,33 +85,34 @@ class Encoder(nn.Module):
         Raises:
             ValueError: the lengths do not fit the inputs, or one is 0.
         """
-        check_lengths(lengths, inputs.shape[0], inputs.shape[1])
-        said = []
+        check_lengths(lengths, *inputs.shape[:2])
+        outputs = []
         for layer in self.layers:
-            read = self.dropout(inputs) if said else inputs
-            states = torch.cat([self._read(layer[side], side, read, lengths) for side in self.sides], dim=2)
-            inputs = inputs + states if self.residual and said else states  # (batch, time, output)
-            said.append(inputs)
-        return said
+            read = self.dropout(inputs) if outputs else inputs
+            states = torch.cat([read_from(side, layer[side], read, lengths) for side in self.sides], dim=2)
+            inputs = inputs + states if self.residual and outputs else states  # (batch, time, output)
+            outputs.append(inputs)
+        return outputs
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return what the top layer says; the arguments and the errors are those of `all_layers`."""
+        """Return the outputs of the top layer; the arguments and the errors are those of `all_layers`."""
         return self.all_layers(inputs, lengths)[-1]
 
     def summary(self, states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return what a layer says at the end of its reading, of both readings end to end, (batch, output_size).
+        """Return a layer's output at the end of its reading, of both readings end to end, (batch, output_size).
 
         Args:
-            states: what the layer says, (batch, time, output_size).
+            states: the layer's outputs, (batch, time, output_size).
             lengths: the number of vectors in each row without its pads, (batch,).
         """
-        ends = {"from_left": lambda part: last_states(part, lengths), "from_right": lambda part: part[:, 0]}
-        parts = states.split(self.hidden_size, dim=2)
-        return torch.cat([ends[side](part) for side, part in zip(self.sides, parts, strict=True)], dim=1)
+        parts = zip(self.sides, states.split(self.hidden_size, dim=2), strict=True)
+        ends = [last_states(part, lengths) if side == "from_left" else part[:, 0] for side, part in parts]
+        return torch.cat(ends, dim=1)
 
-    def _read(self, layer: Layer | TorchLayers, side: str, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return the states of one layer in one direction, (batch, time, hidden_size), in the order of the inputs."""
-        turned = (lambda rows: backwards(rows, lengths)) if side == "from_right" else (lambda rows: rows)
-        zeros = tuple(inputs.new_zeros(len(inputs), size) for size in layer.state_sizes.values())
-        states, _ = layer(turned(inputs), zeros if len(zeros) > 1 else zeros[0])
-        return turned(states)
+
+def read_from(side: str, layer: RecurrentLayer, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Return the states of a layer that reads from one side, (batch, time, hidden_size), in the order of the inputs."""
+    if side == "from_left":
+        return unroll_layer(layer, inputs)[0]
+    states, _ = unroll_layer(layer, backwards(inputs, lengths))
+    return backwards(states, lengths)

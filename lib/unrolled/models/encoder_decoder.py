@@ -9,11 +9,10 @@ import torch
 from torch import nn
 
 from unrolled.cells import State
-from unrolled.models.attention import attend, check_lengths, make_score, padding_mask
-from unrolled.models.base import NeuralModel
+from unrolled.models.attention import SCORES, attend, padding_mask
+from unrolled.models.base import NeuralModel, evaluating, look_up
 from unrolled.models.encoder import Encoder
-from unrolled.models.layers import Dropout
-from unrolled.models.recurrent import make_core
+from unrolled.models.layers import Dropout, joined_states, make_stack, state_sizes
 from unrolled.text import PairBatch, masked_loss, symbol_numbers
 
 
@@ -52,7 +51,7 @@ class EncoderDecoder(NeuralModel):
         cell_options: keywords for every cell.
 
     Raises:
-        ValueError: what `Encoder` and `make_score` raise.
+        ValueError: the attention is unknown, or what `Encoder` raises.
 
     Example:
         >>> model = EncoderDecoder(7, 9, hidden_size=8, attention="additive")
@@ -77,17 +76,21 @@ class EncoderDecoder(NeuralModel):
         cell_options: Mapping[str, Any] | None = None,
     ):
         super().__init__()
+        if attention not in (None, *SCORES):
+            raise ValueError(
+                f"attention is {attention!r}; it can be one of {', '.join(SCORES)}, or None for no attention"
+            )
         self.vocab_size, self.hidden_size, self.num_layers = vocab_size, hidden_size, num_layers
         self.source_embedding = nn.Embedding(source_size, embedding_size)
         self.embedding = nn.Embedding(vocab_size, embedding_size)  # E
         self.dropout = Dropout(dropout)
         both = {"core": core, "num_layers": num_layers, "dropout": dropout, "cell_options": cell_options}
         self.encoder = Encoder(embedding_size, hidden_size, direction=direction, **both)
-        self.core = make_core(core, embedding_size, hidden_size, num_layers, cell_options or {}, self.dropout)
-        self.state_sizes = next(part.state_sizes for part in self.core.modules() if hasattr(part, "state_sizes"))
+        self.core = make_stack(core, embedding_size, hidden_size, num_layers, cell_options, self.dropout)
+        self.state_sizes = state_sizes(self.core.layers[0])
         known = self.encoder.output_size
         self.bridge = nn.Linear(known, num_layers * sum(self.state_sizes.values()))  # W_b, b_b
-        self.score = None if attention is None else make_score(attention, hidden_size, known, hidden_size)
+        self.score = None if attention is None else SCORES[attention](hidden_size, known, hidden_size)
         self.combine = None if attention is None else nn.Linear(known + hidden_size, hidden_size)  # W_a, b_a
         self.output = nn.Linear(hidden_size, vocab_size)  # W_sy, b_y
 
@@ -102,20 +105,15 @@ class EncoderDecoder(NeuralModel):
             ValueError: the sources are no symbol numbers in two axes, the lengths do not fit them, or one is 0.
         """
         sources = symbol_numbers(sources, name="sources")
-        check_lengths(lengths, *sources.shape)
         sources, lengths = sources.to(self.device), lengths.to(self.device)
-        memory = self.encoder(self.dropout(self.embed(sources, source=True)), lengths)  # (batch, n, known)
-        begin = torch.tanh(self.bridge(self.encoder.summary(memory, lengths)))
-        layers = [part.split([*self.state_sizes.values()], dim=1) for part in begin.chunk(self.num_layers, dim=1)]
-        states = tuple(parts if len(parts) > 1 else parts[0] for parts in layers)  # (batch, size) each
-        state = states if self.num_layers > 1 else states[0]
+        vectors = look_up(self.source_embedding, sources, "sources")
+        memory = self.encoder(self.dropout(vectors), lengths)  # (batch, n, known)
+        s_0 = torch.tanh(self.bridge(self.encoder.summary(memory, lengths)))  # (batch, all parts of all layers)
+        layers = s_0.chunk(self.num_layers, dim=1)
+        state = joined_states(layer.split([*self.state_sizes.values()], dim=1) for layer in layers)
         if self.score is None:
             return state
         return state, memory, padding_mask(lengths, sources.shape[1])
-
-    def embed(self, tokens: torch.Tensor, *, source: bool = False) -> torch.Tensor:
-        """Return the vectors of symbols of the target, or of the source; otherwise like `NeuralModel.embed`."""
-        return self.vectors_of(self.source_embedding, tokens, "sources") if source else super().embed(tokens)
 
     def look(self, tokens: torch.Tensor, state: State | None) -> tuple[torch.Tensor, State, torch.Tensor | None]:
         """Return what the output layer reads, (batch, time, hidden_size), the last state, and the weights α.
@@ -173,9 +171,7 @@ class EncoderDecoder(NeuralModel):
         """
         if self.score is None:
             raise ValueError("the model has no attention, so nothing is aligned; make it with attention='additive'")
-        was_training = self.training
-        self.eval()
-        alpha = self.look(batch.inputs, self.encode(batch.sources, batch.lengths))[2].cpu()  # (batch, m, n)
-        self.train(was_training)
+        with evaluating(self):
+            alpha = self.look(batch.inputs, self.encode(batch.sources, batch.lengths))[2].cpu()  # (batch, m, n)
         sizes = zip(alpha, batch.mask.sum(dim=1).tolist(), batch.lengths.tolist(), strict=True)
         return [weights[:m, :n] for weights, m, n in sizes]

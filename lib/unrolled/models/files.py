@@ -49,8 +49,8 @@ def save_model(path: Path, model: Network, *vocabularies: Vocabulary | WordVocab
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_model(Path(folder, "small.model"), model, Vocabulary("abc"))
         ...     loaded, vocabulary = load_model(Path(folder, "small.model"))
-        >>> torch.equal(loaded.output.weight, model.output.weight), vocabulary.symbols
-        (True, ('a', 'b', 'c'))
+        >>> torch.equal(loaded.output.weight, model.output.weight), loaded.training, vocabulary.symbols
+        (True, False, ('a', 'b', 'c'))
     """
     if not vocabularies:
         raise TypeError("there is no vocabulary; give the symbols that the model was trained on")
@@ -89,18 +89,10 @@ def read_archive(file: BinaryIO, device: torch.device | str) -> Any:
 def load_model(path: Path) -> tuple[Network, *tuple[Vocabulary | WordVocabulary, ...]]:
     """Return the model that `save_model` put into a file, on the CPU and in evaluation mode, and its vocabularies.
 
+    The example of `save_model` shows both.
+
     Raises:
         ValueError: there is no such file, or it is damaged or of another version.
-
-    Example:
-        >>> import tempfile
-        >>> from unrolled.models import FixedWindowLM, load_model, save_model
-        >>> from unrolled.text import Vocabulary
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     save_model(Path(folder, "small.model"), FixedWindowLM(3, window=2), Vocabulary("abc"))
-        ...     model, vocabulary = load_model(Path(folder, "small.model"))
-        >>> type(model).__name__, model.window, model.training, vocabulary.decode([1, 0])
-        ('FixedWindowLM', 2, False, 'ba')
     """
     try:
         with path.open("rb") as file:

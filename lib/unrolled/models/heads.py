@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from unrolled.models.attention import scaled_dot_product
-from unrolled.models.layers import Dropout
 
 
 class MultiHeadAttention(nn.Module):
@@ -21,7 +20,6 @@ class MultiHeadAttention(nn.Module):
     Args:
         hidden_size: h, the length of x, m and y.
         num_heads: the number of heads.
-        dropout: the share of the weights that `Dropout` sets to zero in training.
 
     Attributes:
         W_qkv: W_Q, W_K and W_V from top to bottom, (3 h, h).
@@ -29,7 +27,7 @@ class MultiHeadAttention(nn.Module):
         output: W_O and b_O.
 
     Raises:
-        ValueError: the heads do not divide the hidden size, or the dropout is negative, or 1 or more.
+        ValueError: the heads do not divide the hidden size.
 
     Example:
         >>> from unrolled.models import causal_mask
@@ -39,11 +37,11 @@ class MultiHeadAttention(nn.Module):
         (torch.Size([3, 5, 8]), torch.Size([3, 2, 5, 5]))
     """
 
-    def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0):
+    def __init__(self, hidden_size: int, num_heads: int):
         super().__init__()
         if num_heads < 1 or hidden_size % num_heads:
             raise ValueError(f"num_heads is {num_heads}, which does not divide hidden_size, {hidden_size}")
-        self.num_heads, self.dropout = num_heads, Dropout(dropout)
+        self.num_heads = num_heads
         self.W_qkv = nn.Parameter(torch.empty(3 * hidden_size, hidden_size))
         self.b_qkv = nn.Parameter(torch.zeros(3 * hidden_size))
         self.output = nn.Linear(hidden_size, hidden_size)  # W_O, b_O
@@ -53,7 +51,7 @@ class MultiHeadAttention(nn.Module):
     @classmethod
     def from_torch(cls, theirs: nn.MultiheadAttention) -> MultiHeadAttention:
         """Return attention with the same weights as PyTorch's, whose queries, keys and values are equally long."""
-        ours = cls(theirs.embed_dim, theirs.num_heads, theirs.dropout).to(theirs.in_proj_weight)
+        ours = cls(theirs.embed_dim, theirs.num_heads).to(theirs.in_proj_weight)
         with torch.no_grad():
             ours.W_qkv.copy_(theirs.in_proj_weight)
             ours.b_qkv.copy_(theirs.in_proj_bias)
@@ -84,15 +82,8 @@ class MultiHeadAttention(nn.Module):
         k, v = map(self._heads, (memory @ W_kv.T + b_kv).chunk(2, dim=-1))
         if allowed is not None and allowed.ndim == 3:
             allowed = allowed[:, None]  # (batch, 1, queries or 1, places)
-        c, alpha = self._attend(q, k, v, allowed)
-        return self.output(c.transpose(1, 2).flatten(2)), alpha  # (batch, heads, queries, d) → (batch, queries, h)
-
-    def _attend(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, allowed: torch.Tensor | None):
-        """Return `scaled_dot_product`, in training with some of the weights dropped."""
         c, alpha = scaled_dot_product(q, k, v, allowed)
-        if self.training and self.dropout.rate:
-            c = self.dropout(alpha.flatten(0, 1)).view_as(alpha) @ v
-        return c, alpha
+        return self.output(c.transpose(1, 2).flatten(2)), alpha  # (batch, heads, queries, d) → (batch, queries, h)
 
     def _heads(self, x: torch.Tensor) -> torch.Tensor:
         """Cut (batch, time, hidden_size) into heads, (batch, heads, time, hidden_size / heads)."""
@@ -102,15 +93,14 @@ class MultiHeadAttention(nn.Module):
 class TransformerBlock(nn.Module):
     """A layer of a transformer from these parts: attention, then two linear layers, each added to what it reads.
 
-        x ← x + dropout(attention(norm(x)))
-        x ← x + dropout(W_2 dropout(gelu(W_1 norm(x) + b_1)) + b_2)
+        x ← x + attention(norm(x))
+        x ← x + W_2 gelu(W_1 norm(x) + b_1) + b_2
 
-    The norm comes first (Xiong et al. 2020). The layers of `TransformerLM` compute the same.
+    The norm comes first (Xiong et al. 2020). The layers of `TransformerLM` compute the same, apart from their dropout.
 
     Args:
         hidden_size: h; W_1 is (4 h, h).
         num_heads: of the attention.
-        dropout: the share of the numbers that are set to zero in training, attention weights included.
 
     Example:
         >>> from unrolled.models import causal_mask
@@ -120,17 +110,16 @@ class TransformerBlock(nn.Module):
         (torch.Size([3, 5, 8]), torch.Size([3, 2, 5, 5]))
     """
 
-    def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0):
+    def __init__(self, hidden_size: int, num_heads: int):
         super().__init__()
-        self.attention = MultiHeadAttention(hidden_size, num_heads, dropout)
+        self.attention = MultiHeadAttention(hidden_size, num_heads)
         self.attention_norm, self.norm = nn.LayerNorm(hidden_size), nn.LayerNorm(hidden_size)
-        self.dropout = Dropout(dropout)
         self.inner, self.outer = nn.Linear(hidden_size, 4 * hidden_size), nn.Linear(4 * hidden_size, hidden_size)
 
     @classmethod
     def from_torch(cls, theirs: nn.TransformerEncoderLayer) -> TransformerBlock:
         """Return a block with the same weights as PyTorch's layer, made as `TransformerLM` makes it."""
-        ours = cls(theirs.self_attn.embed_dim, theirs.self_attn.num_heads, theirs.dropout.p).to(theirs.linear1.weight)
+        ours = cls(theirs.self_attn.embed_dim, theirs.self_attn.num_heads).to(theirs.linear1.weight)
         ours.attention = MultiHeadAttention.from_torch(theirs.self_attn)
         pairs = [(ours.attention_norm, theirs.norm1), (ours.norm, theirs.norm2)]
         for own, other in [*pairs, (ours.inner, theirs.linear1), (ours.outer, theirs.linear2)]:
@@ -148,6 +137,5 @@ class TransformerBlock(nn.Module):
             ValueError: what `attend` raises.
         """
         y, alpha = self.attention(self.attention_norm(x), allowed=allowed)
-        x = x + self.dropout(y)
-        inner = self.dropout(nn.functional.gelu(self.inner(self.norm(x))))
-        return x + self.dropout(self.outer(inner)), alpha
+        x = x + y
+        return x + self.outer(nn.functional.gelu(self.inner(self.norm(x)))), alpha

@@ -1,18 +1,21 @@
-"""What the core of a recurrent language model is built from: dropout, one layer, several layers.
+"""What a recurrent network is built from: dropout, layers by their names, and layers on top of each other.
 
-`Layer` unrolls one of the book's cells and `TorchLayers` wraps PyTorch's networks; `Stack` puts cells on top of each
-other, `DropoutStack` layers with dropout between them, and `ResidualStack` layers that add to what they read. All map
-``(inputs, state)`` to ``(states, state)``.
+A layer is one of the book's cells or one of PyTorch's networks. `unroll_layer` applies either at every step, `Stack`
+several of them, with or without dropout between them and residual connections.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import nn
 
-from unrolled.cells import Cell, State, check_state, unroll
+from unrolled.cells import CELLS, Cell, State, check_state, unroll
+
+CORES = (*CELLS, "torch-rnn", "torch-lstm", "torch-gru")
+RecurrentLayer = Cell | nn.RNNBase
 
 
 class Dropout(nn.Module):
@@ -59,49 +62,26 @@ class Dropout(nn.Module):
         return x * (m / (1 - self.rate))
 
 
-class Layer(nn.Module):
-    """One cell, applied at every step of a sequence.
-
-    Args:
-        cell: any cell.
-
-    Example:
-        >>> from unrolled.cells import LSTMCell
-        >>> states, (h, c) = Layer(LSTMCell(3, 4))(torch.randn(2, 5, 3))
-        >>> states.shape, h.shape, c.shape
-        (torch.Size([2, 5, 4]), torch.Size([2, 4]), torch.Size([2, 4]))
-    """
-
-    def __init__(self, cell: Cell):
-        super().__init__()
-        self.cell, self.state_sizes = cell, cell.state_sizes
-
-    def forward(self, inputs: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
-        """Return the hidden state after every step, (batch, time, hidden_size), and the cell's last state.
-
-        Args:
-            inputs: (batch, time, input_size).
-            state: the state before the first step; None is the cell's initial state.
-
-        Raises:
-            ValueError: what `cells.unroll` raises.
-        """
-        return unroll(self.cell, inputs, state)
-
-
 class Stack(nn.Module):
-    """Several cells on top of each other, each of which reads the states of the one below (:eq:`eq-stack`).
+    """Recurrent layers on top of each other, each of which reads the states of the one below (:eq:`eq-stack`).
 
-        h_t^(1) = cell_1(x_t, h_{t−1}^(1))
-        h_t^(l) = cell_l(h_t^(l−1), h_{t−1}^(l))
+        h_t^(1) = layer_1(x_t, h_{t−1}^(1))
+        h_t^(l) = layer_l(dropout(h_t^(l−1)), h_{t−1}^(l))
 
-    The state is a tuple with one state for each layer, from the bottom to the top.
+    With residual connections, each layer but the first adds its states to what it reads (:eq:`eq-residual`):
+
+        x_t^(l) = x_t^(l−1) + layer_l(dropout(x_t^(l−1)), h_{t−1}^(l))
+
+    The state is a tuple with one state for each layer, from the bottom to the top. A single layer's state stands alone.
 
     Args:
-        cells: one cell for each layer, from the bottom to the top; they may be of different kinds and sizes.
+        layers: from the bottom to the top, each a cell or one of PyTorch's networks, as `unroll_layer` takes them. They
+            may be of different kinds and sizes.
+        dropout: what every layer but the first reads through; None is no dropout.
+        residual: whether there are residual connections; if so, all states are equally long.
 
     Raises:
-        ValueError: there are no cells, or the sizes of two neighbours do not fit.
+        ValueError: there are no layers, or the sizes of two neighbours do not fit.
 
     Example:
         >>> from unrolled.cells import GRUCell, RNNCell
@@ -110,149 +90,71 @@ class Stack(nn.Module):
         (torch.Size([2, 5, 6]), [torch.Size([2, 4]), torch.Size([2, 6])])
     """
 
-    def __init__(self, cells: Iterable[Cell]):
+    def __init__(self, layers: Iterable[RecurrentLayer], dropout: Dropout | None = None, *, residual: bool = False):
         super().__init__()
-        self.cells = nn.ModuleList(cells)
-        if not len(self.cells):
-            raise ValueError("there are no cells; give one for each layer")
-        for layer, (below, cell) in enumerate(zip(self.cells, self.cells[1:], strict=False), start=1):
-            if cell.input_size != below.hidden_size:
+        self.layers, self.dropout, self.residual = nn.ModuleList(layers), dropout or Dropout(0.0), residual
+        if not len(self.layers):
+            raise ValueError("there are no layers; give at least one cell")
+        for number, (below, layer) in enumerate(zip(self.layers, self.layers[1:], strict=False), start=1):
+            if layer.input_size != below.hidden_size:
                 raise ValueError(
-                    f"the cell of layer {layer} has input_size {cell.input_size}, and the one below it has "
-                    f"hidden_size {below.hidden_size}; they must be equal"
+                    f"layer {number} has input_size {layer.input_size}, and the one below it has hidden_size "
+                    f"{below.hidden_size}; they must be equal"
                 )
 
-    def forward(
-        self, inputs: torch.Tensor, state: tuple[State, ...] | None = None
-    ) -> tuple[torch.Tensor, tuple[State, ...]]:
-        """Return the top layer's hidden state after every step, (batch, time, hidden_size), and all last states.
+    def forward(self, inputs: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
+        """Return the top layer's output after every step, (batch, time, hidden_size), and the last state.
 
         Args:
             inputs: (batch, time, input_size).
-            state: each layer's state before the first step; None is the cells' own initial states.
+            state: the state before the first step; None is the layers' own initial states.
 
         Raises:
-            ValueError: the state is not a tuple with one state for each layer, or what `cells.unroll` raises.
+            ValueError: the state is not a tuple with one state for each layer, or what `unroll_layer` raises.
         """
-        before = [None] * len(self.cells) if state is None else check_layers(state, len(self.cells))
+        if len(self.layers) == 1:
+            return unroll_layer(self.layers[0], inputs, state)
+        before = [None] * len(self.layers) if state is None else check_layers(state, len(self.layers))
         after = []
-        for cell, cell_state in zip(self.cells, before, strict=True):
-            inputs, cell_state = unroll(cell, inputs, cell_state)
-            after.append(cell_state)
-        return inputs, tuple(after)
-
-
-class TorchLayers(nn.Module):
-    """PyTorch's ``nn.RNN``, ``nn.LSTM`` or ``nn.GRU`` with the book's interface and the book's form of the state.
-
-    Args:
-        rnn: PyTorch's network, batch first.
-
-    Example:
-        >>> layers = TorchLayers(nn.GRU(3, 4, num_layers=2, batch_first=True))
-        >>> states, state = layers(torch.randn(2, 5, 3), (torch.zeros(2, 4), torch.zeros(2, 4)))
-        >>> states.shape, [part.shape for part in state]
-        (torch.Size([2, 5, 4]), [torch.Size([2, 4]), torch.Size([2, 4])])
-    """
-
-    def __init__(self, rnn: nn.RNN | nn.LSTM | nn.GRU):
-        super().__init__()
-        self.rnn = rnn
-        self.state_sizes = dict.fromkeys("hc" if isinstance(rnn, nn.LSTM) else "h", rnn.hidden_size)
-
-    def forward(self, inputs: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
-        """Return the top layer's hidden state after every step, (batch, time, hidden_size), and the last state.
-
-        Args:
-            inputs: (batch, time, input_size).
-            state: the state before the first step: of one layer as `Layer` takes it, of several as `Stack` does.
-
-        Raises:
-            ValueError: the state does not fit.
-        """
-        layers = (state,) if self.rnn.num_layers == 1 else check_layers(state, self.rnn.num_layers)
-        for layer_state in layers:
-            check_state(layer_state, inputs, self.state_sizes)
-        if len(self.state_sizes) == 1:
-            states, h = self.rnn(inputs, torch.stack(layers))  # PyTorch's states are (layers, batch, hidden)
-            layers = h.unbind(0)
-        else:
-            states, both = self.rnn(inputs, tuple(torch.stack(parts) for parts in zip(*layers, strict=True)))
-            layers = tuple(zip(*(part.unbind(0) for part in both), strict=True))  # (h, c) of each layer
-        return states, layers[0] if len(layers) == 1 else layers
-
-
-class DropoutStack(nn.Module):
-    """Several layers on top of each other, with dropout between them.
-
-        h_t^(1) = layer_1(x_t, h_{t−1}^(1))
-        h_t^(l) = layer_l(dropout(h_t^(l−1)), h_{t−1}^(l))
-
-    The state is a tuple with one state for each layer, from the bottom to the top.
-
-    Args:
-        layers: from the bottom to the top, each a `Layer` or a `TorchLayers` of one layer.
-        dropout: what every layer but the first reads through.
-
-    Example:
-        >>> from unrolled.cells import RNNCell
-        >>> stack = DropoutStack([Layer(RNNCell(3, 4)), Layer(RNNCell(4, 4))], Dropout(0.2))
-        >>> states, state = stack(torch.randn(2, 5, 3), (torch.zeros(2, 4), torch.zeros(2, 4)))
-        >>> states.shape, len(state)
-        (torch.Size([2, 5, 4]), 2)
-    """
-
-    def __init__(self, layers: Iterable[nn.Module], dropout: Dropout):
-        super().__init__()
-        self.layers, self.dropout = nn.ModuleList(layers), dropout
-
-    def forward(self, inputs: torch.Tensor, state: tuple[State, ...]) -> tuple[torch.Tensor, tuple[State, ...]]:
-        """Return the top layer's hidden state after every step, (batch, time, hidden_size), and all last states.
-
-        Args:
-            inputs: (batch, time, input_size).
-            state: each layer's state before the first step.
-
-        Raises:
-            ValueError: the state is not a tuple with one state for each layer, or what the layers raise.
-        """
-        after = []
-        for layer, layer_state in zip(self.layers, check_layers(state, len(self.layers)), strict=True):
-            states, layer_state = layer(self.dropout(inputs) if after else inputs, layer_state)
-            inputs = self.passed_on(inputs, states) if after else states
+        for layer, layer_state in zip(self.layers, before, strict=True):
+            states, layer_state = unroll_layer(layer, self.dropout(inputs) if after else inputs, layer_state)
+            inputs = inputs + states if self.residual and after else states
             after.append(layer_state)
         return inputs, tuple(after)
 
-    @staticmethod
-    def passed_on(read: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
-        """Return what a layer but the first passes on to the next, given what it read: what it says."""
-        return said
 
-
-class ResidualStack(DropoutStack):
-    """Several layers on top of each other; each but the first adds what it reads to what it says (:eq:`eq-residual`).
-
-        x_t^(1) = layer_1(x_t, …)
-        x_t^(l) = x_t^(l−1) + layer_l(dropout(x_t^(l−1)), …)
-
-    The state is a tuple with one state for each layer, from the bottom to the top.
+def unroll_layer(layer: RecurrentLayer, inputs: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
+    """Apply a layer at every step of a sequence, as `cells.unroll` does, also where it is PyTorch's.
 
     Args:
-        layers: from the bottom to the top, each a `Layer` or a `TorchLayers` of one layer, with states equally long.
-        dropout: what every layer but the first reads through.
+        layer: a cell, or PyTorch's ``nn.RNN``, ``nn.LSTM`` or ``nn.GRU``, batch first.
+        inputs: (batch, time, input_size).
+        state: the state before the first step; None is the initial state. Where PyTorch's network has several layers,
+            it is a tuple with one state for each, from the bottom to the top.
+
+    Returns:
+        The hidden states after every step, (batch, time, hidden_size), and the last state, in the form of the first.
+
+    Raises:
+        ValueError: the state does not fit, or what `cells.unroll` raises.
 
     Example:
-        >>> from unrolled.cells import RNNCell
-        >>> stack = ResidualStack([Layer(RNNCell(3, 4)), Layer(RNNCell(4, 4))], Dropout(0.0))
-        >>> states, state = stack(torch.randn(2, 5, 3), (torch.zeros(2, 4), torch.zeros(2, 4)))
-        >>> states.shape, len(state)
-        (torch.Size([2, 5, 4]), 2)
+        >>> gru = nn.GRU(3, 4, num_layers=2, batch_first=True)
+        >>> states, state = unroll_layer(gru, torch.randn(2, 5, 3), (torch.zeros(2, 4), torch.zeros(2, 4)))
+        >>> states.shape, [part.shape for part in state]
+        (torch.Size([2, 5, 4]), [torch.Size([2, 4]), torch.Size([2, 4])])
     """
-
-    @staticmethod
-    def passed_on(read: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
-        """Return what a layer passes on to the next: what it read plus what it says."""
-        return read + said
+    if isinstance(layer, Cell):
+        return unroll(layer, inputs, state)
+    lstm = isinstance(layer, nn.LSTM)
+    if state is not None:  # PyTorch's is h, (layers, batch, hidden), or the pair of h and c
+        states = (state,) if layer.num_layers == 1 else check_layers(state, layer.num_layers)
+        for layer_state in states:
+            check_state(layer_state, inputs, state_sizes(layer))
+        state = tuple(map(torch.stack, zip(*states, strict=True))) if lstm else torch.stack(states)
+    outputs, last = layer(inputs, state)
+    parts = last if lstm else (last,)
+    return outputs, joined_states(zip(*(part.unbind(0) for part in parts), strict=True))
 
 
 def check_layers(state: State, num_layers: int) -> tuple[State, ...]:
@@ -261,3 +163,73 @@ def check_layers(state: State, num_layers: int) -> tuple[State, ...]:
         form = f"tuple of {len(state)}" if isinstance(state, tuple) else type(state).__name__
         raise ValueError(f"the state is a {form}; a tuple of {num_layers} states is expected, one for each layer")
     return state
+
+
+def state_sizes(layer: RecurrentLayer) -> dict[str, int]:
+    """Return the length of each part of a layer's state, by its name."""
+    if isinstance(layer, Cell):
+        return layer.state_sizes
+    return dict.fromkeys("hc" if isinstance(layer, nn.LSTM) else "h", layer.hidden_size)
+
+
+def joined_states(layers: Iterable[tuple[torch.Tensor, ...]]) -> State:
+    """Return the state of a stack, given the parts of each layer's state, (batch, size) each: h, or h and c."""
+    states = tuple(parts if len(parts) > 1 else parts[0] for parts in layers)
+    return states if len(states) > 1 else states[0]
+
+
+def input_sizes(input_size: int, output_size: int, num_layers: int) -> list[int]:
+    """Return the length of the vectors that each layer reads, from the bottom to the top.
+
+    Raises:
+        ValueError: there is no layer.
+    """
+    if num_layers < 1:
+        raise ValueError(f"num_layers is {num_layers}; it must be 1 or more")
+    return [input_size] + [output_size] * (num_layers - 1)
+
+
+def make_layer(core: str, input_size: int, hidden_size: int, options: Mapping[str, Any] | None) -> RecurrentLayer:
+    """Return an untrained layer: a cell, or PyTorch's network.
+
+    Args:
+        core: one of `CORES`.
+        input_size: d, the length of an input vector.
+        hidden_size: h, the length of the state.
+        options: the keywords of the cell or of PyTorch's network.
+
+    Raises:
+        ValueError: the core is unknown.
+    """
+    if core not in CORES:
+        raise ValueError(f"core is {core!r}; it can be one of {', '.join(CORES)}")
+    kind, options = CELLS[core.removeprefix("torch-")], options or {}
+    if core.startswith("torch-"):
+        return kind.torch_layer(input_size, hidden_size, batch_first=True, **options)
+    return kind(input_size, hidden_size, **options)
+
+
+def make_stack(
+    core: str,
+    input_size: int,
+    hidden_size: int,
+    num_layers: int,
+    cell_options: Mapping[str, Any] | None,
+    dropout: Dropout,
+) -> Stack:
+    """Return untrained layers of one kind, with dropout between them.
+
+    Args:
+        core, input_size, hidden_size: as in `make_layer`, the same core and state for every layer.
+        num_layers: the number of layers.
+        cell_options: keywords for every cell.
+        dropout: what every layer but the first reads through.
+
+    Raises:
+        ValueError: the core is unknown, or there is no layer.
+    """
+    sizes = input_sizes(input_size, hidden_size, num_layers)
+    if core.startswith("torch-") and not (dropout.rate and dropout.variational):  # PyTorch has only the other kind
+        own = {"num_layers": num_layers, "dropout": dropout.rate if num_layers > 1 else 0.0}
+        return Stack([make_layer(core, input_size, hidden_size, {**(cell_options or {}), **own})])
+    return Stack((make_layer(core, size, hidden_size, cell_options) for size in sizes), dropout)

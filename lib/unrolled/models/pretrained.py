@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from unrolled.cells import Cell, State, unroll
+from unrolled.cells import State, unroll
 from unrolled.models.encoder import Encoder
-from unrolled.models.layers import Dropout, Stack
+from unrolled.models.layers import Dropout
 from unrolled.models.recurrent import LanguageModel
 from unrolled.models.tagger import TaggingNetwork
 from unrolled.text import backwards
@@ -107,7 +107,7 @@ class PretrainedTagger(TaggingNetwork):
                 f"embedding_size is {self.embedding.embedding_dim} and hidden_size {states}; vectors are filled up to "
                 "the length of the states, so they cannot be longer"
             )
-        self.mixture = LayerMixture(1 + len(_cells(first)))
+        self.mixture = LayerMixture(1 + len(first.core.layers))
         self.dropout = Dropout(dropout)
         self.encoder = Encoder(2 * states, hidden_size, core=core, direction="both")
         self.output = nn.Linear(self.encoder.output_size, num_tags)  # W_hy, b_y
@@ -138,7 +138,7 @@ class PretrainedTagger(TaggingNetwork):
             read = backwards(tokens, lengths) if side == "from_right" else tokens
             x = reader.embed(read)
             layers = [nn.functional.pad(x, (0, reader.hidden_size - x.shape[2]))]
-            for cell, state in zip(_cells(reader), _by_layer(reader, len(read)), strict=True):
+            for cell, state in zip(reader.core.layers, _by_layer(reader, len(read)), strict=True):
                 x, _ = unroll(cell, x, state)
                 layers.append(x)
             sides.append([backwards(layer, lengths) for layer in layers] if side == "from_right" else layers)
@@ -151,12 +151,7 @@ class PretrainedTagger(TaggingNetwork):
         return self.output(self.dropout(states))
 
 
-def _cells(reader: LanguageModel) -> Sequence[Cell]:
-    """Return the cells of a language model, from the bottom to the top."""
-    return reader.core.cells if isinstance(reader.core, Stack) else [reader.core.cell]
-
-
 def _by_layer(reader: LanguageModel, batch: int) -> tuple[State, ...]:
-    """Return the initial state of each of these cells."""
+    """Return the initial state of each layer of a language model."""
     state = reader.initial_state(batch)
-    return state if isinstance(reader.core, Stack) else (state,)
+    return state if len(reader.core.layers) > 1 else (state,)

@@ -8,42 +8,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from unrolled.cells import CELLS, State
+from unrolled.cells import State
 from unrolled.models.base import NeuralModel
-from unrolled.models.layers import Dropout, DropoutStack, Layer, ResidualStack, Stack, TorchLayers
+from unrolled.models.layers import Dropout, joined_states, make_stack, state_sizes
 from unrolled.text import symbol_numbers
-
-CORES = (*CELLS, "torch-rnn", "torch-lstm", "torch-gru")
-
-
-def make_core(
-    core: str, input_size: int, hidden_size: int, num_layers: int, cell_options: Mapping[str, Any], dropout: Dropout
-) -> Layer | Stack | TorchLayers | DropoutStack:
-    """Return a recurrent core with dropout between its layers.
-
-    Args:
-        core: one of `CORES`.
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of every layer's state.
-        num_layers: the number of layers.
-        cell_options: keywords for every cell.
-        dropout: what every layer but the first reads through.
-    """
-    kind = CELLS[core.removeprefix("torch-")]
-    input_sizes = [input_size] + [hidden_size] * (num_layers - 1)  # of each layer
-    rate = dropout.rate if num_layers > 1 else 0.0
-
-    def torch_layers(input_size: int, **options) -> TorchLayers:
-        return TorchLayers(kind.torch_layer(input_size, hidden_size, batch_first=True, **options, **cell_options))
-
-    if core.startswith("torch-"):
-        if rate and dropout.variational:  # PyTorch has only the other kind
-            return DropoutStack(map(torch_layers, input_sizes), dropout)
-        return torch_layers(input_size, num_layers=num_layers, dropout=rate)
-    stacked = [kind(size, hidden_size, **cell_options) for size in input_sizes]
-    if rate:
-        return DropoutStack(map(Layer, stacked), dropout)
-    return Layer(stacked[0]) if num_layers == 1 else Stack(stacked)
 
 
 class LanguageModel(NeuralModel):
@@ -109,10 +77,6 @@ class LanguageModel(NeuralModel):
         embedding_scale: float = 1.0,
     ):
         super().__init__()
-        if core not in CORES:
-            raise ValueError(f"core is {core!r}; it can be one of {', '.join(CORES)}")
-        if num_layers < 1:
-            raise ValueError(f"num_layers is {num_layers}; it must be 1 or more")
         if tied and embedding_size != hidden_size:
             raise ValueError(
                 f"embedding_size is {embedding_size} and hidden_size is {hidden_size}; where the output is tied to the "
@@ -123,11 +87,11 @@ class LanguageModel(NeuralModel):
         self.vocab_size, self.hidden_size, self.embedding_scale = vocab_size, hidden_size, embedding_scale
         self.embedding = nn.Embedding(vocab_size, embedding_size)
         self.dropout = Dropout(dropout, variational=variational)
-        self.core = make_core(core, embedding_size, hidden_size, num_layers, cell_options or {}, self.dropout)
+        self.core = make_stack(core, embedding_size, hidden_size, num_layers, cell_options, self.dropout)
         self.output = nn.Linear(hidden_size, vocab_size)  # W_hy, b_y
         if tied:
             self.embedding.weight = self.output.weight
-        self.state_sizes = next(part.state_sizes for part in self.core.modules() if hasattr(part, "state_sizes"))
+        self.state_sizes = state_sizes(self.core.layers[0])
         for name, size in self.state_sizes.items():  # of every layer
             zeros = torch.zeros((size,) if num_layers == 1 else (num_layers, size))
             self.register_parameter(f"{name}_0", nn.Parameter(zeros, requires_grad=learn_initial_state))
@@ -142,11 +106,8 @@ class LanguageModel(NeuralModel):
             A tensor (batch, hidden_size), an LSTM's pair (h, c) of them, or a tuple with one such state for each layer.
         """
         vectors = [getattr(self, f"{name}_0").view(-1, size) for name, size in self.state_sizes.items()]  # (layers, h)
-        layers = []
-        for parts in zip(*vectors, strict=True):  # one layer's h_0, or its h_0 and c_0
-            rows = tuple(part.expand(batch, -1) for part in parts)
-            layers.append(rows if len(rows) > 1 else rows[0])
-        return tuple(layers) if len(layers) > 1 else layers[0]
+        layers = zip(*vectors, strict=True)  # a layer's h_0, or its h_0 and c_0
+        return joined_states(tuple(part.expand(batch, -1) for part in parts) for parts in layers)
 
     def embed(self, tokens: torch.Tensor) -> torch.Tensor:
         """Return s E[w], the vectors that the core reads, (batch, time, embedding_size); else like `NeuralModel`."""
@@ -179,7 +140,7 @@ class LanguageModel(NeuralModel):
 
 
 class ResidualLM(LanguageModel):
-    """A `LanguageModel` of several layers with residual connections between them, as `ResidualStack` makes them.
+    """A `LanguageModel` of several layers with residual connections between them, as `Stack` has them.
 
     Args:
         vocab_size: V, the number of symbols.
@@ -201,5 +162,4 @@ class ResidualLM(LanguageModel):
         if str(options.get("core", "rnn")).startswith("torch-"):
             raise ValueError(f"core is {options['core']!r}; residual connections are between the book's own cells")
         super().__init__(vocab_size, num_layers=num_layers, **options)
-        stacked = self.core.layers if isinstance(self.core, DropoutStack) else map(Layer, self.core.cells)
-        self.core = ResidualStack(stacked, self.dropout)
+        self.core.residual = True

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from unrolled.models.attention import check_lengths
-from unrolled.models.base import Network
+from unrolled.models.base import Network, evaluating
 from unrolled.models.encoder import Encoder
 from unrolled.models.layers import Dropout
 from unrolled.text import Batch, masked_loss, symbol_numbers
@@ -39,10 +39,8 @@ class TaggingNetwork(Network):
 
         The model is put into evaluation mode for the call.
         """
-        was_training = self.training
-        self.eval()
-        chosen = self(batch.inputs, batch.lengths).argmax(dim=-1).cpu()  # (batch, time)
-        self.train(was_training)
+        with evaluating(self):
+            chosen = self(batch.inputs, batch.lengths).argmax(dim=-1).cpu()  # (batch, time)
         return [row[:length] for row, length in zip(chosen, batch.lengths.tolist(), strict=True)]
 
     def _checked(self, tokens: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -116,8 +114,8 @@ class Tagger(TaggingNetwork):
         Raises:
             ValueError: the tokens are no symbol numbers in two axes, the lengths do not fit them, or one is 0.
         """
-        tokens, lengths = self._checked(tokens, lengths)
-        return self.output(self.dropout(self.encoder(self.dropout(self.embed(tokens)), lengths)))
+        vectors = self.dropout(self.embed(symbol_numbers(tokens).to(self.device)))  # (batch, time, d)
+        return self.output(self.dropout(self.encoder(vectors, lengths.to(self.device))))
 
 
 class WindowTagger(TaggingNetwork):

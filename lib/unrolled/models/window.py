@@ -8,6 +8,8 @@ from torch import nn
 from unrolled.models.base import NeuralModel
 from unrolled.text import NONE, symbol_numbers
 
+INITIALISATIONS = {"xavier": nn.init.xavier_uniform_, "default": None, "normal": nn.init.normal_}
+
 
 class FixedWindowLM(NeuralModel):
     """Predict the next symbol from the last few through ordinary layers (:eq:`eq-window`; Bengio et al. 2003).
@@ -52,15 +54,10 @@ class FixedWindowLM(NeuralModel):
         layer_norm: bool = True,
     ):
         super().__init__()
-        if initialisation not in ("xavier", "default", "normal"):
+        if initialisation not in INITIALISATIONS:
             raise ValueError(f"initialisation is {initialisation!r}; it can be 'xavier', 'default' or 'normal'")
-        sizes = {
-            "window": window,
-            "embedding_size": embedding_size,
-            "hidden_size": hidden_size,
-            "hidden_layers": hidden_layers,
-        }
-        for name, size in sizes.items():
+        names = ("window", "embedding_size", "hidden_size", "hidden_layers")
+        for name, size in zip(names, (window, embedding_size, hidden_size, hidden_layers), strict=True):
             if size < 1:
                 raise ValueError(f"{name} is {size}; it must be 1 or more")
         self.vocab_size, self.window = vocab_size, window
@@ -73,12 +70,10 @@ class FixedWindowLM(NeuralModel):
             layers.append(nn.Tanh())
             inputs = hidden_size
         self.layers = nn.Sequential(*layers, nn.Linear(hidden_size, vocab_size))
+        draw = INITIALISATIONS[initialisation]
         for layer in self.layers:
-            if isinstance(layer, nn.Linear) and initialisation == "xavier":
-                nn.init.xavier_uniform_(layer.weight)
-                nn.init.zeros_(layer.bias)
-            elif isinstance(layer, nn.Linear) and initialisation == "normal":
-                nn.init.normal_(layer.weight)
+            if isinstance(layer, nn.Linear) and draw is not None:
+                draw(layer.weight)
                 nn.init.zeros_(layer.bias)
 
     def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
