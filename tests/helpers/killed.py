@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import torch
+from unrolled.experiments import Experiment, base, reading
 
 from unrolled import experiments
 from unrolled.__main__ import main
-from unrolled.experiments import Experiment, base, reading
 from unrolled.training import progress
 
 UPDATES = 200

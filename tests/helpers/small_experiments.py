@@ -1,6 +1,7 @@
 """Experiments on a little text with small models, and a look at what is trained."""
 
 from unrolled.experiments import base, reading
+
 from unrolled.training import History, Recipe
 
 SIZES = {"hidden_size": 4, "embedding_size": 4, "context": 16, "num_heads": 2}

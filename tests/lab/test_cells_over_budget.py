@@ -1,7 +1,6 @@
 """Cells over budget: equal sizes, equal searches, and what is measured of each."""
 
 import pytest
-
 from unrolled.experiments import base, cells_over_budget, find, reading, records, tuning
 
 

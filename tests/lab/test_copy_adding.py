@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-
-from unrolled import cells, tasks
 from unrolled.experiments import copy_adding, find, records
 from unrolled.experiments.memory_tasks import cell_of
+
+from unrolled import cells, tasks
 from unrolled.tasks import Outcome
 
 SEARCHES = find("copy-adding-tuning").contenders["quick"]

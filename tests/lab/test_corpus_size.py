@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
+from unrolled.experiments import corpus_size, find, reading
 
 from small_experiments import small, watch
-from unrolled.experiments import corpus_size, find, reading
 from unrolled.measure import evaluate
 from unrolled.models import load_model
 from unrolled.ngram import Counts, ModifiedKneserNey

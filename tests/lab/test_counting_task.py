@@ -1,10 +1,10 @@
 """The counting task: each cell is taught, and asked how far it counts."""
 
 import pytest
+from unrolled.experiments import counting_task, find
 
 from counter import Counter
 from unrolled import tasks
-from unrolled.experiments import counting_task, find
 
 SMALL = {"length": 3, "limit": 12, "updates": 2}
 CONTENDERS = {label: config | SMALL for label, config in find("counting-task").contenders["quick"].items()}

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-
-from small_experiments import small
 from unrolled.experiments import base, decoding_ways, find, reading
 from unrolled.experiments.judge import Judge, beginnings
+
+from small_experiments import small
 from unrolled.models import load_model
 
 WAYS = {

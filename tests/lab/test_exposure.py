@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from unrolled.experiments import base, exposure, find, reading
 
 from small_experiments import small, watch
 from unrolled import decoding
-from unrolled.experiments import base, exposure, find, reading
 from unrolled.measure import evaluate
 from unrolled.models import load_model
 from unrolled.text import stories

@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
+from unrolled.experiments import base, gradients, reading
 
 from unrolled import experiments
 from unrolled.cells import initialise
-from unrolled.experiments import base, gradients, reading
 
 TEXT = reading.text("stories", 3000)
 

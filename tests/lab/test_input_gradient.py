@@ -3,9 +3,9 @@
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
-
 from unrolled.experiments import cells_over_budget, find, input_gradient, reading, records
 from unrolled.experiments.gradients import windows_of
+
 from unrolled.models import LanguageModel
 
 STEPS = 6

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-
 from unrolled.experiments.judge import Judge, beginnings
 from unrolled.experiments.reading import Encoded
+
 from unrolled.measure import token_nats
 from unrolled.text import Vocabulary
 

@@ -5,9 +5,9 @@ import itertools
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
-
 from unrolled.experiments import find, launches
 from unrolled.experiments.lengths import sequence_layer
+
 from unrolled.measure import hardware
 
 QUICK = find("launches").contenders["quick"]

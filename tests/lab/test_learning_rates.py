@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-
-from small_experiments import small, watch
 from unrolled.experiments import find, learning_rates, reading
 from unrolled.experiments.model_kinds import MODELS
+
+from small_experiments import small, watch
 from unrolled.measure import evaluate
 from unrolled.models import load_model
 

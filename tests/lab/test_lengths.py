@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 import torch
+from unrolled.experiments import find, lengths
 
 from unrolled import cost
-from unrolled.experiments import find, lengths
 from unrolled.measure import hardware
 
 SMALL = {"hidden_size": 8, "heads": 2, "warm_up": 0, "rounds": 1}

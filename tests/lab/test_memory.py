@@ -4,8 +4,8 @@ import copy
 
 import pytest
 import torch
-
 from unrolled.experiments import base, find, memory, reading, records, tuning
+
 from unrolled.text import stories
 
 SMALL = {"hidden_size": 8, "embedding_size": 8, "context": 16, "num_heads": 2, "num_layers": 1}

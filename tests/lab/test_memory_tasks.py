@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-
 from unrolled.experiments import memory_tasks
+
 from unrolled.tasks import Adding, Outcome
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from unrolled.experiments import base, cells_over_budget, find, model_kinds, reading, tuning
 
 from small_experiments import small
-from unrolled.experiments import base, cells_over_budget, find, model_kinds, reading, tuning
 from unrolled.measure import breakdown, evaluate, token_nats
 from unrolled.models import load_model
 from unrolled.ngram import Counts, ModifiedKneserNey

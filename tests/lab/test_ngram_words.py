@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from unrolled.experiments import ngram_words
 
 from unrolled import experiments
-from unrolled.experiments import ngram_words
 from unrolled.text import Corpus, sources, stories
 
 

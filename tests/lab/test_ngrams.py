@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from unrolled.experiments import ngrams, reading
 
 from unrolled import experiments
-from unrolled.experiments import ngrams, reading
 from unrolled.text import stories
 
 ORDERS = {"orders": [1, 2, 3, 4]}

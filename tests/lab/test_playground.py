@@ -4,8 +4,8 @@ import copy
 
 import pytest
 import torch
-
 from unrolled.experiments import base, find, playground
+
 from unrolled.models import load_model
 
 

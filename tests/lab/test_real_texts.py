@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from unrolled.experiments import find, reading, real_texts, scoring
 
 from small_experiments import small, watch
-from unrolled.experiments import find, reading, real_texts, scoring
 from unrolled.measure import evaluate
 from unrolled.models import load_model
 from unrolled.text import WordVocabulary, split_words

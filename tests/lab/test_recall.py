@@ -1,7 +1,8 @@
 """A model of stories is asked for names in stories that it has not read."""
 
-from small_experiments import small
 from unrolled.experiments import find, recall
+
+from small_experiments import small
 from unrolled.measure import recall_by_lag
 from unrolled.text import stories
 

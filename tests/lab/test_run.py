@@ -143,7 +143,9 @@ def test_a_result_that_was_changed_or_damaged_is_refused(coin, tmp_path):
     damages = ['"heads": 0.4', "", "{", "[]", "null", '{"parts": {"fair": null}}']
     for damage in damages:
         result.write_text(whole.replace('"heads": 0.5', damage) if "0.4" in damage else damage)
-        with pytest.raises(RuntimeError, match="result.json is (not as|damaged).*; delete it, and it is measured again"):
+        with pytest.raises(
+            RuntimeError, match="result.json is (not as|damaged).*; delete it, and it is measured again"
+        ):
             run(coin, seeds=[0], folder=tmp_path)
 
 

@@ -3,7 +3,6 @@
 import copy
 
 import pytest
-
 from unrolled.experiments import base, find, memory, records, scanned_memory, tuning
 
 CORES = scanned_memory.UNITS["quick"]

@@ -4,10 +4,10 @@ import json
 
 import pytest
 import torch
+from unrolled.experiments import EXPERIMENTS, base, find, reading, scoring
 
 from small_experiments import small, watch
 from unrolled import decoding
-from unrolled.experiments import EXPERIMENTS, base, find, reading, scoring
 from unrolled.measure import evaluate
 from unrolled.models import load_model
 

@@ -113,7 +113,9 @@ SETTINGS = grid([0.5, 0.25], [{"t_max": 3, "forget_bias": None}, {"cell": "tanh"
 
 
 def test_a_choice_is_written_for_a_person_and_read_as_it_was(add):
-    experiment = add(Experiment("rates", "", search.TRIALS, {"a rnn": {"grid": SETTINGS}, "b": {"grid": SETTINGS}}, None))
+    experiment = add(
+        Experiment("rates", "", search.TRIALS, {"a rnn": {"grid": SETTINGS}, "b": {"grid": SETTINGS}}, None)
+    )
     search.freeze(experiment, "a rnn", TRIALS)
     search.freeze(experiment, "b", TRIALS | {"chosen": 2})
     assert chosen("rates", "a rnn") == {"learning_rate": 0.25, "t_max": 3, "forget_bias": None}
@@ -140,7 +142,9 @@ def test_what_is_compared_waits_for_its_search_and_takes_what_it_chose(add, conf
         lambda config, *_: {"rate": config["recipe"]["learning_rate"]},
         seeds=1,
     )
-    with pytest.raises(NotChosen, match="rates has not chosen .* 'rnn' yet; .*: python -m lab run rates --contender 'rnn'"):
+    with pytest.raises(
+        NotChosen, match="rates has not chosen .* 'rnn' yet; .*: python -m lab run rates --contender 'rnn'"
+    ):
         run(add(compared), folder=tmp_path)
     run(rates, folder=tmp_path, record=True)
     record, _ = run(compared, folder=tmp_path, record=True)

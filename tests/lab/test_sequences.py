@@ -5,8 +5,8 @@ import math
 
 import pytest
 import torch
-
 from unrolled.experiments import base, bottleneck, depth_width, find, induction, phonemes, reading, records
+
 from unrolled.models import EncoderDecoder, LanguageModel, TransformerLM
 from unrolled.tasks.rewriting import STOP, Reversal
 from unrolled.text import Pronunciations

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-
-from unrolled import tasks
 from unrolled.experiments import find, records
 from unrolled.experiments.memory_tasks import Attending
 from unrolled.experiments.state_tracking import measure_recall, measure_tracking
+
+from unrolled import tasks
 
 SMALL = {"updates": 4, "batch": 3, "score_every": 2, "sequences": 5, "hidden_size": 4, "learning_rate": 0.01}
 GAMES = find("state-tracking-tuning").contenders["quick"]

@@ -102,7 +102,9 @@ def test_what_was_changed_by_hand_is_refused(coin, tmp_path, edit):
     edit(content)
     path.write_text(json.dumps(content))
     for read in (records.load, lambda name: run(coin, folder=tmp_path / "runs", record=True)):
-        with pytest.raises(RecordError, match="coin.json is not as it was measured: .* changed by hand; take the change"):
+        with pytest.raises(
+            RecordError, match="coin.json is not as it was measured: .* changed by hand; take the change"
+        ):
             read("coin")
 
 
@@ -159,7 +161,9 @@ def test_a_record_is_of_an_experiment_as_it_is_now(name):
     assert not gone, f"{name} has no contender {', '.join(gone)} any more; {again}"
     stale = [label for label, seed in store.missing(experiment) if seed in record.contenders[label].parts]
     assert not stale, f"{', '.join(dict.fromkeys(stale))} of {name} is written otherwise now; {again}"
-    assert (record.title, record.metrics, record.seeds) == (experiment.title, experiment.metrics, experiment.seeds), again
+    assert (record.title, record.metrics, record.seeds) == (experiment.title, experiment.metrics, experiment.seeds), (
+        again
+    )
     for label, contender in record.items():
         for part in contender.parts.values():
             experiment.check(label, part["metrics"])

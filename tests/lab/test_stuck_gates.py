@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-
-from unrolled.cells import LSTMCell, trace
 from unrolled.experiments import cells_over_budget, find, stuck_gates
 from unrolled.experiments.scoring import BY_STORY
+
+from unrolled.cells import LSTMCell, trace
 from unrolled.tasks import Adding, SequenceModel, solve
 
 

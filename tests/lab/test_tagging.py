@@ -4,8 +4,8 @@ import copy
 
 import pytest
 import torch
-
 from unrolled.experiments import answering, base, find, pretraining, records, tagging, tuning
+
 from unrolled.models import PretrainedTagger, Tagger, load_model
 from unrolled.text import TaggedCorpus, TaggedSentence
 

@@ -3,9 +3,9 @@
 import itertools
 
 import pytest
+from unrolled.experiments import base, find, timing
 
 from unrolled import cells
-from unrolled.experiments import base, find, timing
 from unrolled.measure import hardware
 
 

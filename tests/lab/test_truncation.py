@@ -1,9 +1,9 @@
 """Windows of a vanilla RNN: what is trained, and in which ways it is scored."""
 
 import pytest
+from unrolled.experiments import base, find, truncation
 
 from small_experiments import small
-from unrolled.experiments import base, find, truncation
 from unrolled.measure import evaluate
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 from torch import nn
+from unrolled.experiments import base, find, reading, window_networks
 
 from small_experiments import small
-from unrolled.experiments import base, find, reading, window_networks
 from unrolled.measure import evaluate
 from unrolled.models import FixedWindowLM
 
