@@ -22,7 +22,7 @@ from pypdf import PdfReader, PdfWriter
 import book
 from mend import explorers
 
-LEFT_OUT = ("solutions/", "api/", "figures/index", "playground", "records", "teaching")
+LEFT_OUT = ("solutions/", "pages/api/", "pages/gallery", "pages/playground", "pages/records", "pages/teaching")
 SCREEN_ONLY = "script, a.headerlink, button, form, details.hide, .toctree-wrapper, .reading-controls"
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
 NOT_PRINTED = {"exercises": ".cell"}  # of the pages of a folder: stubs and checks are for a notebook

@@ -9,14 +9,14 @@ import pytest
 
 import formulas
 import glossary
-import term_links
+from extensions import terms
 from places import ROOT
 
 pytestmark = pytest.mark.book
 PAGE = glossary.PAGE.read_text(encoding="utf8")
 ENTRIES = glossary.entries(PAGE)
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
-NOTATION = (ROOT / "notation.md").read_text(encoding="utf8")
+NOTATION = (ROOT / "pages" / "notation.md").read_text(encoding="utf8")
 
 
 @cache
@@ -25,15 +25,15 @@ def sections(path: str) -> dict[str, str]:
     cells = json.loads((ROOT / path).read_text(encoding="utf8"))["cells"]
     text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     parts = re.split(r"^(#{2,3}) (.+)$", text, flags=re.MULTILINE)
-    found = {}
+    whole = {}
     for place in range(1, len(parts), 3):
         deeper = [parts[place + 2]]
         for other in range(place + 3, len(parts), 3):
             if len(parts[other]) <= len(parts[place]):
                 break
             deeper.append(parts[other + 2])
-        found[parts[place + 1]] = " ".join("\n".join([parts[place + 1], *deeper]).split())
-    return found
+        whole[parts[place + 1]] = " ".join("\n".join([parts[place + 1], *deeper]).split())
+    return whole
 
 
 def running(text: str) -> str:
@@ -48,7 +48,7 @@ def slug(heading: str) -> str:
 
 def mentions(text: str, name: str) -> bool:
     """Say whether a text has every word of a term, in some form: "vanishing gradient" in "the gradient *vanishes*"."""
-    words = re.findall(r"\w+", term_links.EVERYDAY.sub("", name).lower())
+    words = re.findall(r"\w+", terms.EVERYDAY.sub("", name).lower())
     return all(re.search(rf"\b{re.escape(word[:5])}", text.lower()) for word in words)
 
 
@@ -130,14 +130,14 @@ def test_the_terms_of_a_chapter_are_linked_once_each_where_they_first_stand(html
     linked = {" ".join(shown.lower().replace("’", "'").split()) for _, shown in article.links}
     here = [entry for entry in ENTRIES if any(place[2] == f"chapters/{path.name}" for place in entry.places)]
     for entry in here:
-        forms = [term_links.EVERYDAY.sub("", name).lower() for name in entry.names]
-        found = [
+        forms = [terms.EVERYDAY.sub("", name).lower() for name in entry.names]
+        patterns = [
             re.escape(f"*{form}*") if form != name.lower() else rf"(?<![\w-]){re.escape(form)}\b"
             for form, name in zip(forms, entry.names, strict=True)
         ]
         parts = sections(f"chapters/{path.name}").items()
-        texts = [running(text.removeprefix(head)).lower() for head, text in parts if head not in term_links.CLOSING]
-        if any(re.search(form, text) for text in texts for form in found):
+        texts = [running(text.removeprefix(head)).lower() for head, text in parts if head not in terms.CLOSING]
+        if any(re.search(form, text) for text in texts for form in patterns):
             assert linked & {form + end for form in forms for end in ("", "s", "es")}, f"{entry.names[0]} is not linked"
 
 
@@ -153,11 +153,11 @@ def page(origin: str) -> str:
     return f"```{{glossary}}\nperplexity\n  A number of choices.\n\n  {origin}\n```\n"
 
 
-PLACE = "From chapter 1, [What does a text cost?](chapters/01-language-models.ipynb#what-does-a-text-cost)"
+PLACE = "From chapter 1, [What does a text cost?](../chapters/01-language-models.ipynb#what-does-a-text-cost)"
 
 
 @pytest.mark.parametrize(
-    "origin, said",
+    "origin, complaint",
     [
         (f"{PLACE}, {{eq}}`eq-perplexity`.", None),
         (f"{PLACE}, {{eq}}`eq-nowhere`.", "there is no equation eq-nowhere"),
@@ -171,10 +171,10 @@ PLACE = "From chapter 1, [What does a text cost?](chapters/01-language-models.ip
         ("From everywhere.", "it names no section"),
     ],
 )
-def test_a_wrong_origin_is_found(origin, said):
+def test_a_wrong_origin_is_found(origin, complaint):
     (entry,) = glossary.entries(page(origin))
     wrong = wrong_places(entry)
-    assert (not wrong) if said is None else (len(wrong) == 1 and said in wrong[0])
+    assert (not wrong) if complaint is None else (len(wrong) == 1 and complaint in wrong[0])
 
 
 def test_an_entry_of_another_form_is_refused():
@@ -189,4 +189,4 @@ WORDS |= {"McNemar’s test": "mcnemar's test"}  # as typeset
 
 @pytest.mark.parametrize("word, term", WORDS.items())
 def test_a_word_names_a_term_in_the_singular_and_in_the_plural(word, term):
-    assert term_links.named(word, FORMS) == term
+    assert terms.named(word, FORMS) == term

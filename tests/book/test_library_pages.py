@@ -11,11 +11,11 @@ import pytest
 from sphinx.util.inventory import InventoryFile
 
 import book
-import docstrings
+from extensions import docstrings
 from places import ROOT
 
 pytestmark = pytest.mark.book
-PAGES = sorted(ROOT.glob("api/[!i]*.md"))
+PAGES = sorted(ROOT.glob("pages/api/[!i]*.md"))
 NOTEBOOKS = sorted(path for folder in ("chapters", "solutions") for path in ROOT.glob(f"{folder}/*.ipynb"))
 
 
@@ -67,10 +67,12 @@ def used() -> set[str]:
 
 def test_every_page_of_the_library_is_a_room_and_is_listed():
     rooms = [path.stem for path in PAGES]
-    assert {f"api/{room}" for room in rooms} | {"api/index"} == {
-        name for name in book.pages(book.contents(student=False)) if name.startswith("api/")
+    assert {f"pages/api/{room}" for room in rooms} | {"pages/api/index"} == {
+        name for name in book.pages(book.contents(student=False)) if name.startswith("pages/api/")
     }
-    listed = re.findall(r"^\| \{doc\}`(\w+) <", (ROOT / "api" / "index.md").read_text(encoding="utf8"), re.MULTILINE)
+    listed = re.findall(
+        r"^\| \{doc\}`(\w+) <", (ROOT / "pages" / "api" / "index.md").read_text(encoding="utf8"), re.MULTILINE
+    )
     assert sorted(listed) == rooms
     table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf8").split("## The rooms")[1].split("\n### ")[0]
     made_of = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
@@ -92,12 +94,12 @@ def test_every_name_that_a_notebook_imports_is_on_a_page(names):
 
 def test_equations_of_docstrings_are_links(html):
     for room, label in (("cells", "eq-gru-update"), ("bptt", "eq-delta-h"), ("ngram", "eq-kneser-ney")):
-        assert f'#equation-{label}"' in (html / "api" / f"{room}.html").read_text(encoding="utf8"), room
+        assert f'#equation-{label}"' in (html / "pages" / "api" / f"{room}.html").read_text(encoding="utf8"), room
 
 
 def test_a_chapter_links_the_functions_that_it_names(html):
     page = (html / "chapters" / "02-vanilla-rnn.html").read_text(encoding="utf8")
-    assert page.count('href="../api/cells.html#unrolled.cells.unroll"') == 1
+    assert page.count('href="../pages/api/cells.html#unrolled.cells.unroll"') == 1
 
 
 # The extension

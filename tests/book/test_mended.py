@@ -21,12 +21,12 @@ LOOKED_AT = {  # page: whether it has explorers
     "intro": False,
     "chapters/05-lstm": True,
     "exercises/05-lstm": False,
-    "glossary": False,
-    "api/cells": False,
-    "audit": False,
-    "playground": False,
-    "bibliography": False,
-    "figures/index": False,
+    "pages/glossary": False,
+    "pages/api/cells": False,
+    "pages/audit": False,
+    "pages/playground": False,
+    "pages/bibliography": False,
+    "pages/gallery": False,
 }
 SCROLLED_BY_KEYBOARD = """() => [...document.querySelectorAll("article pre")]
     .every(box => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
@@ -64,7 +64,7 @@ FAULTS = {
 
 
 def test_axe_finds_faults(visit):
-    page = visit("running")
+    page = visit("pages/running")
     axe.load(page)
     page.locator("article").evaluate("(e, html) => e.insertAdjacentHTML('beforeend', html)", "".join(FAULTS.values()))
     assert {found.split(":")[0] for found in axe.violations(page)} == set(FAULTS)
@@ -117,8 +117,8 @@ def test_every_icon_of_a_built_page_is_in_its_font(html):
 
 def test_only_the_page_of_the_search_loads_its_index(tmp_path):
     loads = '<script src="{}_static/searchtools.js"></script><script src="{}searchindex.js"></script>'
-    (tmp_path / "api").mkdir()
-    for name, up in {"search": "", "intro": "", "api/cells": "../"}.items():
+    (tmp_path / "pages/api").mkdir(parents=True)
+    for name, up in {"search": "", "intro": "", "pages/api/cells": "../../"}.items():
         (tmp_path / f"{name}.html").write_text(f"<p>{loads.format(up, up)}</p>", encoding="utf8")
     for page in tmp_path.rglob("*.html"):
         text = mend.mended(page)
@@ -151,13 +151,13 @@ def test_a_file_weighs_what_is_sent(tmp_path):
 
 
 def test_a_visit_is_weighed_with_what_came_in_sight_apart(tmp_path):
-    for name, size in {"api/page.html": 10, "picture.png": 300, "playground/page.js": 50, "other.png": 7}.items():
+    for name, size in {"pages/page.html": 10, "picture.png": 300, "playground/page.js": 50, "other.png": 7}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(os.urandom(size))
-    loaded = ["api/page.html", "picture.png", "picture.png?v=1", "playground/page.js", "not-there.js"]
+    loaded = ["pages/page.html", "picture.png", "picture.png?v=1", "playground/page.js", "not-there.js"]
     page = SimpleNamespace(evaluate=lambda script: [f"http://127.0.0.1:80/{name}" for name in loaded])
     page_and_picture, script = weights.weigh(page, tmp_path)
-    assert page_and_picture == weights.sent(tmp_path / "api/page.html") + 300
+    assert page_and_picture == weights.sent(tmp_path / "pages/page.html") + 300
     assert script == weights.sent(tmp_path / "playground/page.js")
 
 

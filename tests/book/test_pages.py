@@ -21,8 +21,8 @@ from unrolled import __version__
 
 pytestmark = pytest.mark.book
 LISTED = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8")))
-LIBRARY = [name for name in LISTED if name.startswith("api/") and name != "api/index"]
-PAGES = [name for name in LISTED if name not in LIBRARY or name == "api/cells"]  # they are all made alike
+LIBRARY = [name for name in LISTED if name.startswith("pages/api/") and name != "pages/api/index"]
+PAGES = [name for name in LISTED if name not in LIBRARY or name == "pages/api/cells"]  # they are all made alike
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
 FOLDER = urlsplit(CONFIG["html"]["baseurl"]).path  # where a site has the pages, "/unrolled/"
 NOTEBOOKS = [name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()]
@@ -219,7 +219,7 @@ WIDE = "<div id=wide style='overflow-x: {over}; width: {width}'><table style='wi
     ],
 )
 def test_what_does_not_fit_is_found(visit, over, width, fate):
-    page = visit("notation", "phone")
+    page = visit("pages/notation", "phone")
     page.locator("article").evaluate(f'e => e.insertAdjacentHTML("beforeend", "{WIDE.format(over=over, width=width)}")')
     assert [found for found, name in page.evaluate(FITTING) if name.startswith("wide: ")] == [fate]
     page.locator("article span.math mjx-container").first.evaluate("e => { e.style.maxWidth = '3px'; }")
@@ -229,7 +229,7 @@ def test_what_does_not_fit_is_found(visit, over, width, fate):
 @pytest.mark.parametrize("screen, across", [("desktop", 3), ("phone", 1)])
 def test_the_gallery_has_three_cards_across_on_a_desk_and_one_on_a_phone(visit, screen, across):
     tops = "e => [...e.querySelectorAll('.gallery-card')].map(card => card.getBoundingClientRect().top)"
-    for grid in visit("figures/index", screen).locator("article .sd-row").all():
+    for grid in visit("pages/gallery", screen).locator("article .sd-row").all():
         found = grid.evaluate(tops)
         assert found.count(found[0]) == min(across, len(found))
 
@@ -239,7 +239,7 @@ def test_a_notebook_opens_in_colab_once_the_book_has_an_address(html, name):
     buttons = re.findall(
         r'href="(https://colab\.research\.google\.com/[^"]+)"', (html / f"{name}.html").read_text("utf8")
     )
-    said = book.NO_COLAB.split(":")[0] in (html / "running.html").read_text(encoding="utf8")
+    said = book.NO_COLAB.split(":")[0] in (html / "pages" / "running.html").read_text(encoding="utf8")
     if urlsplit(CONFIG["html"]["baseurl"]).netloc.startswith(book.NOBODY):
         assert said and buttons == []
     else:
@@ -301,7 +301,7 @@ def test_the_story_of_the_first_page_is_read_with_the_keyboard_and_by_the_button
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_audit_is_filtered_with_the_keyboard_and_is_whole_in_print(visit, screen):
-    page = visit("audit", screen)
+    page = visit("pages/audit", screen)
     rows, said = page.locator("article tr:has(.verdict, .question)"), page.locator(".audit-filter output")
 
     def shown():

@@ -100,7 +100,7 @@ def test_the_line_is_plain_where_printed_and_leads_to_the_page_where_displayed()
     line = Provenance("coin", "quick, 3 seeds, 1 s on a <machine>")
     assert str(line) == repr(line) == "Record: coin (quick, 3 seeds, 1 s on a <machine>)"
     assert line._repr_html_() == (
-        '<p class="provenance">Record: <a href="../records.html#record-coin">coin</a> '
+        '<p class="provenance">Record: <a href="../pages/records.html#record-coin">coin</a> '
         "(quick, 3 seeds, 1 s on a &lt;machine&gt;)</p>"
     )
 

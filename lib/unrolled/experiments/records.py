@@ -26,7 +26,7 @@ from unrolled.whole_files import replace_file
 
 PACKAGE = Path(str(files("unrolled")))
 FOLDER = PACKAGE / "experiments" / "measured"
-PAGE = PACKAGE.parent.parent / "records.md"  # the book's page of all records; beside an installed package there is none
+PAGE = PACKAGE.parent.parent / "pages" / "records.md"  # the page of all records; an installed package has none
 Configuration = dict[str, Any]
 """What one contender of an experiment is: anything that JSON can hold."""
 Axes = Callable[[dict], Mapping[str, Sequence]]
