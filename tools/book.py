@@ -225,8 +225,8 @@ def main() -> None:
         vendor = None
     assemble(notebooks, vendor, arguments.student)
     sphinx()
-    if arguments.student and (found := traces(BUILD / "html")):
-        raise SystemExit("The pages are not for students:\n" + "\n".join(found))
+    if arguments.student and (left := traces(BUILD / "html")):
+        raise SystemExit("The pages are not for students:\n" + "\n".join(left))
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 
 

@@ -376,10 +376,8 @@ def test_every_equation_that_a_docstring_names_is_in_a_chapter():
 
 NUMBERED = re.compile(r"\b[Cc]hapter\s+(\d+)")
 LINKED = re.compile(r"\[[Cc]hapter\s+(\d+)\]\((?:(?:\.\./)?chapters/)?(\d\d)-[\w-]+\.ipynb\)")
-PAGES = [
-    "intro.md",
-    *(f"pages/{name}.md" for name in "prerequisites notation protocol playground capstone running".split()),
-]
+BACK = ("prerequisites", "notation", "protocol", "playground", "capstone", "running")
+PAGES = ["intro.md", *(f"pages/{name}.md" for name in BACK)]
 
 
 def typed_numbers(text: str) -> list[str]:

@@ -31,15 +31,15 @@ def names(html) -> dict[str, str]:
 def exported(room: str) -> set[str]:
     """Return the full names of the functions and classes that a room exports, also in modules that it exports."""
     module = importlib.import_module(f"unrolled.{room}")
-    found = set()
+    names = set()
     for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
         thing = getattr(module, name)
         if inspect.ismodule(thing) and hasattr(module, "__all__"):
             inner = {n: t for n, t in vars(thing).items() if getattr(t, "__module__", "") == thing.__name__}
-            found |= {f"{thing.__name__}.{n}" for n, t in inner.items() if not n.startswith("_") and callable(t)}
+            names |= {f"{thing.__name__}.{n}" for n, t in inner.items() if not n.startswith("_") and callable(t)}
         elif (inspect.isfunction(thing) or inspect.isclass(thing)) and thing.__module__.startswith(module.__name__):
-            found.add(f"unrolled.{room}.{name}")
-    return found
+            names.add(f"unrolled.{room}.{name}")
+    return names
 
 
 def imported(code: str) -> set[str]:
@@ -52,12 +52,12 @@ def imported(code: str) -> set[str]:
 @cache
 def used() -> set[str]:
     """Return the functions and classes that notebooks import, except those of single experiments."""
-    found = set()
+    names = set()
     for path in NOTEBOOKS:
         for cell in json.loads(path.read_text(encoding="utf8"))["cells"]:
             if cell["cell_type"] == "code":
-                found |= imported("".join(cell["source"]))
-    things = {name: importlib.import_module(name.rpartition(".")[0]) for name in found}
+                names |= imported("".join(cell["source"]))
+    things = {name: importlib.import_module(name.rpartition(".")[0]) for name in names}
     return {
         name
         for name, module in things.items()

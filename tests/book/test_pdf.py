@@ -19,7 +19,8 @@ PAGES = ["intro", "chapters/01-one", "chapters/02-two", "exercises/02-two"]
 NOWHERE, SOMEWHERE = f"https://{book.NOBODY}github.io/book/", "https://somebody.github.io/book/"
 PAGE = """<html><body><nav id="two"></nav><article class="bd-article"><section id="two">
 <h1>2. Two<a class="headerlink" href="#two">#</a></h1>
-<p>See <a href="#more">below</a>, <a href="01-one.html#start">before</a>, <a href="../pages/api/cells.html#x">a cell</a>.</p>
+<p>See <a href="#more">below</a>, <a href="01-one.html#start">before</a>,
+<a href="../pages/api/cells.html#x">a cell</a>.</p>
 <section id="more"><h2>More &amp; more</h2>
 <div class="cell"><details class="hide above-input"><summary>Folded</summary><pre>plot()</pre></details>
 <img src="../_images/two.svg"><script>1</script></div>
@@ -122,6 +123,6 @@ def test_bookmarks_are_those_of_the_contents(tmp_path):
     made.write(file)
     assert pdf.sheets(file) == {"one": 1, "one--more": 2, "two": 3}
     pdf.bookmark(file, [("page", "one", "One"), ("section", "one--more", "More"), ("page", "two", "Two")])
-    one, (more,), two = PdfReader(file).outline
-    assert [mark.title for mark in (one, more, two)] == ["One", "More", "Two"]
-    assert PdfReader(file).get_destination_page_number(two) == 2
+    first, (more,), second = PdfReader(file).outline
+    assert [mark.title for mark in (first, more, second)] == ["One", "More", "Two"]
+    assert PdfReader(file).get_destination_page_number(second) == 2

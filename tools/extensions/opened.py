@@ -20,7 +20,8 @@ class Opened:
     def __init__(self, experiment: Experiment, record: Record):
         self.title, self.metrics = experiment.title, experiment.metrics
         self.contenders = experiment.contenders[record.profile]
-        self.missing = [f"{part.label} (seed {part.seed})" for part in experiments.wanting(experiment.name)]
+        parts = [(label, seed) for label in self.contenders for seed in range(experiment.seeds)]
+        self.missing = [f"{label} (seed {seed})" for label, seed in parts if (label, seed) not in record.parts]
         self.provenance, self.circumstances = record.provenance, record._all
         self.command = records.command(experiment.name, record.profile)
         self.record = record
@@ -41,9 +42,11 @@ def load(name: str, *, complete: bool = True) -> Opened:
     """Return a record.
 
     Raises:
-        RecordError: it is missing, damaged or, where it is to be complete, lacks parts.
+        RecordError: it is damaged or, where it is to be complete, is missing or lacks parts.
     """
-    if complete:
-        return Opened(experiments.find(name), experiments.recorded(name))
-    there = (records.FOLDER / f"{name}.json").exists()
-    return Opened(experiments.find(name), records.load_record(name) if there else Record(name, "quick", {}, {}))
+    there = complete or (records.FOLDER / f"{name}.json").exists()
+    record = records.load_record(name) if there else Record(name, "quick", {}, {})
+    opened = Opened(experiments.find(name), record)
+    if complete and opened.missing:
+        raise experiments.RecordError(f"the record of {name!r} lacks {', '.join(opened.missing)}: {opened.command}")
+    return opened
