@@ -478,8 +478,11 @@ def test_a_script_with_a_mistake_is_found(tmp_path, monkeypatch):
     if reason := lint_scripts.obstacle():
         pytest.skip(reason)
     monkeypatch.setattr(lint_scripts, "ROOT", tmp_path)
+    monkeypatch.setattr(lint_scripts, "SETTINGS", tmp_path / "tools" / "lint_scripts.json")
     script = tmp_path / "_static" / "one.js"
     script.parent.mkdir()
+    (tmp_path / "tools").mkdir()
+    shutil.copyfile(ROOT / "tools" / "lint_scripts.json", lint_scripts.SETTINGS)
     script.write_text("const one = 1;\nconsole.log(one);\n")
     lint_scripts.main()
     for wrong in ("console.log(two);\n", "console.log( 1 )\n"):

@@ -32,7 +32,7 @@ def network():
 @pytest.fixture(scope="module")
 def picture(html) -> str:
     """The picture on the built page."""
-    return re.search(r'<figure class="reading".*?</figure>', (html / "index.html").read_text("utf8"), re.DOTALL)[0]
+    return re.search(r'<figure class="reading".*?</figure>', (html / "intro.html").read_text("utf8"), re.DOTALL)[0]
 
 
 def test_the_picture_shows_at_each_symbol_what_the_record_has_for_the_distance_to_the_last_mention(network, picture):
