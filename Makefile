@@ -45,7 +45,7 @@ exercises: environment  ## generate exercises/ from solutions/
 	@$(RUN) tools/exercises.py
 
 records: environment  ## measure the records that are missing or stale (NAME=rnn-windows: one experiment)
-	@status=0; $(RUN) -m unrolled records $(NAME) || status=1; $(RUN) tools/record_page.py; exit $$status
+	@$(RUN) -m unrolled records $(NAME)
 
 playground: environment  ## train what is missing of the page's networks, write their weights and the page's pictures
 	@$(RUN) tools/demonstrations.py
@@ -78,7 +78,7 @@ claims: environment  ## every chapter's asserts under five fresh seeds, one and 
 	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/training/test_kills.py)
 
 gpu: environment  ## on a GPU: every solution, and every chapter at full size; goes on where it was stopped
-	@status=0; $(RUN) tools/gpu.py || status=1; $(RUN) tools/record_page.py; exit $$status
+	@$(RUN) tools/gpu.py
 
 address:  ## put address and version where they stand (URL=https://github.com/you/unrolled: another address)
 	@$(PYTHON) tools/address.py $(if $(URL),"$(URL)")

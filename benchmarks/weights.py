@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 SITE = Path(__file__).resolve().parent.parent / "_build" / "html"
 GZIPPED = {".css", ".html", ".js", ".json", ".svg"}
-KINDS = ("chapters", "exercises", "solutions", "api")  # the folders of pages; the rest is of the kind "other"
+KINDS = ("chapters", "exercises", "solutions", "pages")  # the folders of pages; the rest is of the kind "other"
 AT_MOST = {"chapters": 1_200_000}  # bytes
 ANY_OTHER = 600_000
 # What an explorer or a demonstration loads when it comes into sight is counted apart.

@@ -106,8 +106,8 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
     shutil.copy2(ROOT / "references.bib", SOURCE)
     toc = contents(student)
     (SOURCE / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf8")
-    shutil.copytree(ROOT / "_static", SOURCE / "_static")
-    shutil.copytree(ROOT / "figures", SOURCE / "figures")
+    for folder in ("_static", "data", "figures"):
+        shutil.copytree(ROOT / folder, SOURCE / folder)
     (SOURCE / "exercises").mkdir()
     (SOURCE / "citation").mkdir()
     for name, text in citation.formats(citation.SOURCE.read_text(encoding="utf8")).items():
@@ -125,17 +125,17 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
             else:
                 stored(ROOT / f"{name}.ipynb", target)
         elif (ROOT / f"{name}.md").is_file():
-            shutil.copy2(ROOT / f"{name}.md", SOURCE / f"{name}.md")
-            for code in INCLUDED.findall((ROOT / f"{name}.md").read_text(encoding="utf8")):
-                if (SOURCE / code).is_file():
-                    continue
-                (SOURCE / code).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / code, SOURCE / code)
+            page, original = SOURCE / f"{name}.md", ROOT / f"{name}.md"
+            shutil.copy2(original, page)
+            for included in INCLUDED.findall(original.read_text(encoding="utf8")):
+                if not (target := page.parent / included).is_file():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(original.parent / included, target)
         else:
             raise SystemExit(f"_toc.yml names {name}, and there is neither {name}.ipynb nor {name}.md")
     lay_out_demonstrations(SOURCE / EXTRA)
     for name in live.descriptions():
-        (SOURCE / "figures" / f"demonstration-{name}.html").write_text(live.figure(name), encoding="utf8")
+        (SOURCE / "figures" / f"demonstration-{name}.html").write_text(live.figure(name, root="../"), encoding="utf8")
     if vendor:
         shutil.copytree(vendor, SOURCE / EXTRA, copy_function=os.link, dirs_exist_ok=True)
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
@@ -176,9 +176,9 @@ def lay_out_demonstrations(site: Path) -> None:
 def fingerprint() -> str:
     """Return a hash of all that the pages are made of."""
     digest = hashlib.sha256((ROOT / "constraints.txt").read_bytes())
-    docstrings = Path(unrolled.__file__).parent.rglob("*.py")
-    for path in sorted([*SOURCE.rglob("*"), *Path(__file__).parent.glob("*.py"), *docstrings]):
-        if path.is_file():
+    tools, library = Path(__file__).parent, Path(unrolled.__file__).parent  # the pages have docstrings, and records
+    for path in sorted(path for folder in (SOURCE, tools, library) for path in folder.rglob("*")):
+        if path.is_file() and path.suffix != ".pyc":
             digest.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -226,8 +226,8 @@ def main() -> None:
         vendor = None
     assemble(notebooks, vendor, arguments.student)
     sphinx()
-    if arguments.student and (found := traces(BUILD / "html")):
-        raise SystemExit("The pages are not for students:\n" + "\n".join(found))
+    if arguments.student and (left := traces(BUILD / "html")):
+        raise SystemExit("The pages are not for students:\n" + "\n".join(left))
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 
 

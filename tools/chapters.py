@@ -9,10 +9,6 @@ from pathlib import Path
 
 import nbformat
 
-import audit_page
-import first_page
-import gallery
-import record_page
 from execute import ROOT, WIDGET, ChapterError, chapters, copy_of, figures_of, run
 
 
@@ -56,10 +52,6 @@ def main() -> None:
     if not only:
         for left_over in (p for p in figures.glob("*.svg") if p.name not in drawn):
             left_over.unlink()
-    gallery.write(ROOT)
-    record_page.write(ROOT)
-    first_page.write(ROOT)
-    audit_page.write(ROOT)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from traitlets.config import PyFileConfigLoader
 
 import formulas
 from execute import ROOT
-from minutes import hours, said
+from minutes import announced, hours
 
 KINDS = ("Derive", "Build", "Measure")
 LEVELS = ("easy", "medium", "hard")
@@ -125,7 +125,7 @@ def summary(notebooks: list[nbformat.NotebookNode]) -> str:
 def total(chapters: list[Path], notebooks: list[nbformat.NotebookNode]) -> str:
     """Return a sentence on how long the book takes, from what chapters and exercises say of themselves."""
     parts = [part for notebook in notebooks for part in split(notebook)[1]]
-    reading = hours(sum(said(json.loads(path.read_text(encoding="utf8"))) for path in chapters))
+    reading = hours(sum(announced(json.loads(path.read_text(encoding="utf8"))) for path in chapters))
     return (
         f"**How long it takes.** About {reading} to read {len(chapters)} chapters, and "
         f"{hours(sum(part.minutes for part in parts))} for all {len(parts)} exercises.\n"

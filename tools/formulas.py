@@ -4,7 +4,6 @@ A role such as ``{eq}`eq-rnn` `` becomes the formula's number, which leads to it
 itself is put at the end of the cell, before its hints. What is already there is brought up to date.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -13,12 +12,14 @@ import yaml
 from pybtex.database import parse_file
 
 from execute import ROOT, chapters
+from extensions import cells
+from extensions.gallery import title
 
 NUMBERED = re.compile(r"\$\$((?:(?!\$\$).)+)\$\$[ \t]*\((eq-[\w-]+)\)", re.DOTALL)
 ROLE = re.compile(r"\{[a-z]+(?::\w+)?\}`[^`\n]+`")
 REFERENCE = re.compile(r"\{eq\}`(eq-[\w-]+)`|\[\(\d+\.\d+\)\]\(\S+?#equation-(eq-[\w-]+)\)")
 PAGE = re.compile(r"\{doc\}`\.\./chapters/([\w-]+)`|\[[^\]]+\]\(\S+?/chapters/([\w-]+)\.html\)")
-WORK = re.compile(r"\{cite\}`([\w.-]+)`|\(\[[^\]]+\]\(\S+?/bibliography\.html \"([\w.-]+)\"\)\)")
+WORK = re.compile(r"\{cite\}`([\w.-]+)`|\(\[[^\]]+\]\(\S+?/pages/bibliography\.html \"([\w.-]+)\"\)\)")
 FROM, TO = "<!-- formulas -->", "<!-- end of formulas -->"
 BLOCK = re.compile(rf"\n*{FROM}.*?{TO}", re.DOTALL)
 HINTS = "\n\n<details>"
@@ -42,22 +43,14 @@ def site() -> str:
 @cache
 def equations() -> dict[str, Equation]:
     """Return the chapters' numbered equations by the ends of their addresses, counted as Sphinx does."""
-    found = {}
+    numbered = {}
     for path in chapters():
-        cells = json.loads(path.read_text(encoding="utf8"))["cells"]
-        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        text = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown")
         for count, (latex, label) in enumerate(NUMBERED.findall(text), start=1):
             anchor = label.lower()  # as docutils makes it
             address = f"{site()}/chapters/{path.stem}.html#equation-{anchor}"
-            found[anchor] = Equation(f"{int(path.stem[:2])}.{count}", address, latex.strip())
-    return found
-
-
-@cache
-def title(chapter: str) -> str:
-    """Return the title of a chapter."""
-    cells = json.loads((ROOT / "chapters" / f"{chapter}.ipynb").read_text(encoding="utf8"))["cells"]
-    return re.search(r"^# (.+)", "".join(cells[0]["source"]), re.MULTILINE)[1]
+            numbered[anchor] = Equation(f"{int(path.stem[:2])}.{count}", address, latex.strip())
+    return numbered
 
 
 @cache
@@ -95,11 +88,11 @@ def refreshed(text: str) -> str:
 
     def page(match: re.Match) -> str:
         chapter = match[1] or match[2]
-        return f"[{title(chapter)}]({site()}/chapters/{chapter}.html)"
+        return f"[{title(ROOT / 'chapters' / f'{chapter}.ipynb')}]({site()}/chapters/{chapter}.html)"
 
     def work(match: re.Match) -> str:
         key = match[1] or match[2]
-        return f'([{cited(key)}]({site()}/bibliography.html "{key}"))'
+        return f'([{cited(key)}]({site()}/pages/bibliography.html "{key}"))'
 
     for pattern, made in ((REFERENCE, reference), (PAGE, page), (WORK, work)):
         text = pattern.sub(made, text)
@@ -108,11 +101,6 @@ def refreshed(text: str) -> str:
     shown = [f"$$\n{equation(label).latex} \\qquad ({equation(label).number})\n$$" for label in labels]
     body, hints, rest = text.partition(HINTS)
     return "\n\n".join([body.rstrip("\n"), FROM, *shown, TO]) + hints + rest
-
-
-def literal(notebook) -> list[str]:
-    """Return the roles in a notebook's Markdown that a notebook, unlike a page of the book, shows as they are typed."""
-    return [role for cell in notebook.cells if cell.cell_type == "markdown" for role in ROLE.findall(cell.source)]
 
 
 def refresh(notebook) -> bool:

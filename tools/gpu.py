@@ -1,4 +1,4 @@
-"""Run the book on a GPU: every solution there, every chapter at full size; written down in gpu.json: ``make gpu``.
+"""Run the book on a GPU: every solution there, every chapter at full size; written down in data/gpu.json: ``make gpu``.
 
 A notebook that has run is not run again until it, the library or the pins change, so a run that was stopped goes on
 where it was. The page of records shows what is written down.
@@ -17,7 +17,7 @@ import torch
 from execute import ROOT, ChapterError, execute, key
 from unrolled.experiments.provenance import circumstances
 
-WRITTEN = ROOT / "gpu.json"
+WRITTEN = ROOT / "data" / "gpu.json"
 SWITCHES = {
     "solutions": {"UNROLLED_DEVICE": "cuda"},
     "chapters": {"UNROLLED_PROFILE": "full", "UNROLLED_DEVICE": "cuda"},

@@ -1,4 +1,4 @@
-"""Lint the JavaScript and check its format, by Biome at the version that biome.json names; npm fetches it once."""
+"""Lint the JavaScript and check its format, by Biome as lint_scripts.json says, whose version npm fetches once."""
 
 import os
 import re
@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VERSION = re.search(r"/schemas/([\d.]+)/", (ROOT / "biome.json").read_text(encoding="utf8"))[1]
+SETTINGS = Path(__file__).with_suffix(".json")
+VERSION = re.search(r"/schemas/([\d.]+)/", SETTINGS.read_text(encoding="utf8"))[1]
 FOLDER = ROOT / "_build" / f"biome-{VERSION}"
 BIOME = FOLDER / "node_modules" / ".bin" / "biome"
 
@@ -29,9 +30,10 @@ def main() -> None:
     if reason := obstacle():
         sys.exit(reason) if os.environ.get("UNROLLED_STRICT") else print(f"The scripts are not linted: {reason}.")
         return
-    done = subprocess.run([BIOME, "check", "--error-on-warnings"], cwd=ROOT, capture_output=True, text=True)
+    command = [BIOME, "check", "--error-on-warnings", f"--config-path={SETTINGS}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"{done.stdout}{done.stderr}\nIt may be put right by: {BIOME} check --write")
+        sys.exit(f"{done.stdout}{done.stderr}\nIt may be put right by: {BIOME} check --write --config-path={SETTINGS}")
 
 
 if __name__ == "__main__":

@@ -65,21 +65,21 @@ def explorers_aside(path: Path, page: str) -> str:
     `_static/widgets.js` loads it when an explorer comes into sight. A page that names the explorers' scripts itself, as
     it does where the site does not serve them, is left as it is: they look for the pictures at once.
     """
-    if "embed-amd" in page or not (found := EXPLORERS.search(page)):
+    if "embed-amd" in page or not (state := EXPLORERS.search(page)):
         return page
     aside = path.with_suffix(".explorers.js")
-    aside.write_text(ASIDE.format(found[1]), encoding="utf8")
-    return page.replace(found[0], f'<script type="text/plain" data-explorers="{aside.name}"></script>')
+    aside.write_text(ASIDE.format(state[1]), encoding="utf8")
+    return page.replace(state[0], f'<script type="text/plain" data-explorers="{aside.name}"></script>')
 
 
 def explorers(path: Path) -> dict[str, dict]:
     """Return the widgets of a page that was built, by their names; none where it has no explorer."""
     aside = path.with_suffix(".explorers.js")
     if aside.is_file():
-        found = re.search(r"JSON\.stringify\((.*)\);", aside.read_text(encoding="utf8"))
+        state = re.search(r"JSON\.stringify\((.*)\);", aside.read_text(encoding="utf8"))
     else:
-        found = EXPLORERS.search(path.read_text(encoding="utf8"))
-    return json.loads(found[1])["state"] if found else {}
+        state = EXPLORERS.search(path.read_text(encoding="utf8"))
+    return json.loads(state[1])["state"] if state else {}
 
 
 def icons(site: Path) -> set[int]:

@@ -1,16 +1,11 @@
 """Count how long a chapter takes to read, from its words, the code that it shows, its figures and its equations.
 
-    python tools/minutes.py
-
 A minute is 180 words of prose; a line of code takes 6 seconds, and a figure or a numbered equation 45.
 """
 
-import json
 import re
-from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
 WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_PICTURE = 180, 6, 45
 WORDS = 2500  # what the prose of a chapter is held to
 FENCE = re.compile(r"^(`{3,}|:{3,})(\{[^\n]*|[\w-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -43,8 +38,8 @@ class Reading(NamedTuple):
 def prose(markdown: str) -> str:
     """Return the text of a cell that is read as prose: no displayed formulas, no code, of directives what they hold."""
 
-    def held(found: re.Match) -> str:
-        directive, inside = found[2], found[3]
+    def held(block: re.Match) -> str:
+        directive, inside = block[2], block[3]
         if not directive.startswith("{") or directive.startswith(("{include}", "{code", "{image}", "{math}")):
             return ""
         return prose(re.sub(r"^:[\w-]+:.*\n?", "", inside, flags=re.MULTILINE))
@@ -59,14 +54,10 @@ def words(markdown: str) -> int:
 
 
 def shown_lines(notebook: dict) -> int:
-    """Return how many lines of code a page shows, empty ones not counted."""
-    shown = [cell for cell in notebook["cells"] if cell["cell_type"] == "code" and not folded(cell)]
+    """Return how many lines of code a page shows, empty ones not counted: of a folded cell, none."""
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    shown = [cell for cell in code if "hide-input" not in cell["metadata"].get("tags", [])]
     return sum(bool(line.strip()) for cell in shown for line in "".join(cell["source"]).split("\n"))
-
-
-def folded(cell: dict) -> bool:
-    """Tell whether a page shows only the summary of a cell."""
-    return "hide-input" in cell["metadata"].get("tags", [])
 
 
 def reading(notebook: dict) -> Reading:
@@ -79,16 +70,16 @@ def reading(notebook: dict) -> Reading:
     return Reading(sum(map(words, text)), shown_lines(notebook), figures, equations)
 
 
-def said(notebook: dict) -> int:
+def announced(notebook: dict) -> int:
     """Return the minutes that a chapter says its reading takes.
 
     Raises:
         ValueError: its first cell does not say them in figures.
     """
-    found = re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))
-    if not found:
+    sentence = re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))
+    if not sentence:
         raise ValueError("the first cell does not say 'Reading takes about … minutes', with the number in figures")
-    return int(found[1])
+    return int(sentence[1])
 
 
 def hours(minutes: int) -> str:
@@ -99,17 +90,3 @@ def hours(minutes: int) -> str:
     """
     whole, half = divmod(round(minutes / 30), 2)
     return f"{whole}{'½' * half} hour{'s' * (whole + half > 1)}"
-
-
-def main() -> None:
-    """Print what there is to read in each chapter, and the minutes counted and said."""
-    print(f"{'':30}  words  lines  figures  equations  minutes  said")
-    for path in sorted(ROOT.glob("chapters/*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf8"))
-        each = reading(notebook)
-        counts = f"{each.words:7,} {each.lines:6} {each.figures:8} {each.equations:10} {each.minutes:8.0f}"
-        print(f"{path.stem:30}{counts} {said(notebook):5}")
-
-
-if __name__ == "__main__":
-    main()

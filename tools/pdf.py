@@ -22,7 +22,7 @@ from pypdf import PdfReader, PdfWriter
 import book
 from mend import explorers
 
-LEFT_OUT = ("solutions/", "api/", "figures/index", "playground", "records", "teaching")
+LEFT_OUT = ("solutions/", "pages/api/", "pages/gallery", "pages/playground", "pages/records", "pages/teaching")
 SCREEN_ONLY = "script, a.headerlink, button, form, details.hide, .toctree-wrapper, .reading-controls"
 VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
 NOT_PRINTED = {"exercises": ".cell"}  # of the pages of a folder: stubs and checks are for a notebook
@@ -199,25 +199,23 @@ def main() -> None:
     """Print the book."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pages", nargs="*", help="print these alone, such as chapters/04-vanishing-gradients")
-    parser.add_argument("--html", type=Path, default=book.BUILD / "html", help="the folder of the built pages")
-    parser.add_argument("--into", type=Path, default=book.BUILD / "unrolled.pdf", help="the file to write")
-    arguments = parser.parse_args()
     every = printed(book.contents(student=True))
-    pages = arguments.pages or every
+    pages = parser.parse_args().pages or every
+    html, into = book.BUILD / "html", book.BUILD / "unrolled.pdf"
     site = yaml.safe_load((book.ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"]
-    texts = {page: (arguments.html / f"{page}.html").read_text(encoding="utf8") for page in pages}
+    files = {page: html / f"{page}.html" for page in pages}
     sections = {
-        page: article(html, page, pages, site, explorers(arguments.html / f"{page}.html"))
-        for page, html in texts.items()
+        page: article(file.read_text(encoding="utf8"), page, pages, site, explorers(file))
+        for page, file in files.items()
     }
-    front = (arguments.html / f"{every[0]}.html").read_text(encoding="utf8")  # it stands where the document will
+    front = (html / f"{every[0]}.html").read_text(encoding="utf8")  # it stands where the document will
     styles = "\n".join(re.findall(r'<link[^>]*rel="stylesheet"[^>]*>', front))
-    printable = arguments.html.resolve() / DOCUMENT
+    printable = html / DOCUMENT
     printable.write_text(document(sections, styles), encoding="utf8")
-    print_pages(printable.as_uri(), arguments.into)
+    print_pages(printable.resolve().as_uri(), into)
     printable.unlink()
-    bookmark(arguments.into, entries(sections))
-    print(f"The printed book: {arguments.into}", flush=True)
+    bookmark(into, entries(sections))
+    print(f"The printed book: {into}", flush=True)
 
 
 if __name__ == "__main__":

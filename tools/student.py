@@ -30,7 +30,7 @@ def secrets() -> frozenset[str]:
         for path in ROOT.glob(f"{folder}/*.ipynb")
         for source in sources(path)
     ]
-    given += [path.read_text(encoding="utf8") for path in [*ROOT.glob("lib/**/*.py"), *ROOT.glob("*.md")]]
+    given += [path.read_text("utf8") for names in ("lib/**/*.py", "*.md", "pages/**/*.md") for path in ROOT.glob(names)]
     known = {bare(line) for text in given for line in text.splitlines()}
     solved = [
         text for path in ROOT.glob("solutions/*.ipynb") for cell in sources(path) for text in SOLUTION.findall(cell)

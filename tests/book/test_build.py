@@ -373,18 +373,21 @@ def test_pages_of_solutions_show_no_comments_for_the_generator(tmp_path):
         assert nbformat.read(path, as_version=4).cells[1].source == code
 
 
-GOOD = "See {doc}`bibliography`, {eq}`eq-x` and {cite:t}`Elman1990`.\n\n$$ x $$ (eq-x)\n"
+GOOD = "See {doc}`pages/bibliography`, {eq}`eq-x` and {cite:t}`Elman1990`.\n\n$$ x $$ (eq-x)\n"
 BROKEN = {"{doc}`nowhere`": "nowhere", "{eq}`eq-none`": "eq-none", "{numref}`fig-none`": "fig-none"}
 BROKEN |= {"{ref}`no-label`": "no-label", "{cite:t}`Nobody1900`": "Nobody1900", "[there](#no-anchor)": "no-anchor"}
 
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_references_that_lead_nowhere_stop_the_build_and_are_named(tmp_path, monkeypatch, capfd, broken):
-    for name in ("_config.yml", "references.bib", "bibliography.md", "constraints.txt"):
+    for folder in ("data", "figures", "pages"):
+        (tmp_path / folder).mkdir()
+    for name in ("_config.yml", "references.bib", "pages/bibliography.md", "constraints.txt"):
         shutil.copyfile(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "_static", tmp_path / "_static")
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "_toc.yml").write_text("{format: jb-book, root: intro, parts: [{chapters: [{file: bibliography}]}]}")
+    (tmp_path / "_toc.yml").write_text(
+        "{format: jb-book, root: intro, parts: [{chapters: [{file: pages/bibliography}]}]}"
+    )
     (tmp_path / "intro.md").write_text(f"# Title\n\n{GOOD}\n" + "\n\n".join(BROKEN if broken else []))
     for name, path in {"ROOT": tmp_path, "BUILD": tmp_path / "_build", "SOURCE": tmp_path / "_build/source"}.items():
         monkeypatch.setattr(book, name, path)
@@ -420,7 +423,9 @@ def test_with_an_address_pages_say_theirs():
 
 @pytest.mark.parametrize("address", ["https://OWNER.github.io/unrolled/", "https://ada.github.io/rnn-book/"])
 def test_addresses_are_on_the_pages_where_there_is_one(tmp_path, monkeypatch, address):
-    for name in ("references.bib", "bibliography.md", "constraints.txt"):
+    for folder in ("data", "figures", "pages"):
+        (tmp_path / folder).mkdir()
+    for name in ("references.bib", "pages/bibliography.md", "constraints.txt"):
         shutil.copyfile(ROOT / name, tmp_path / name)
     config = (ROOT / "_config.yml").read_text(encoding="utf8")
     assert (now := CONFIG["html"]["baseurl"]) in config
@@ -430,23 +435,24 @@ def test_addresses_are_on_the_pages_where_there_is_one(tmp_path, monkeypatch, ad
     (tmp_path / "CITATION.cff").write_text(cited.replace(now.rstrip("/"), address.rstrip("/")), encoding="utf8")
     monkeypatch.setattr(citation, "SOURCE", tmp_path / "CITATION.cff")
     shutil.copytree(ROOT / "_static", tmp_path / "_static")
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "_toc.yml").write_text("{format: jb-book, root: intro, parts: [{chapters: [{file: bibliography}]}]}")
+    (tmp_path / "_toc.yml").write_text(
+        "{format: jb-book, root: intro, parts: [{chapters: [{file: pages/bibliography}]}]}"
+    )
     (tmp_path / "intro.md").write_text(f"# Title\n\n{GOOD}\n")
     for name, path in {"ROOT": tmp_path, "BUILD": tmp_path / "_build", "SOURCE": tmp_path / "_build/source"}.items():
         monkeypatch.setattr(book, name, path)
     book.assemble({}, None, student=False)
     book.sphinx()
     html = tmp_path / "_build" / "html"
-    page = (html / "bibliography.html").read_text(encoding="utf8")
+    page = (html / "pages" / "bibliography.html").read_text(encoding="utf8")
     has = "OWNER" not in address
-    assert (f'<link rel="canonical" href="{address}bibliography.html"' in page) == has
-    assert (f'<meta property="og:url" content="{address}bibliography.html"' in page) == has
+    assert (f'<link rel="canonical" href="{address}pages/bibliography.html"' in page) == has
+    assert (f'<meta property="og:url" content="{address}pages/bibliography.html"' in page) == has
     text = re.sub("<[^>]*>", "", page)
     assert "@software{unrolled" in text and (f"[Computer software]. {address.rstrip('/')}" in text) == has
     assert (html / "sitemap.xml").is_file() == has
     if has:
-        assert f"<loc>{address}bibliography.html</loc>" in (html / "sitemap.xml").read_text(encoding="utf8")
+        assert f"<loc>{address}pages/bibliography.html</loc>" in (html / "sitemap.xml").read_text(encoding="utf8")
     assert f'href="{book.urlsplit(address).path}_static/' in (html / "404.html").read_text(encoding="utf8")
 
 
@@ -471,10 +477,12 @@ def test_without_npm_the_scripts_are_not_linted_and_a_line_says_so(tmp_path, mon
 def test_a_script_with_a_mistake_is_found(tmp_path, monkeypatch):
     if reason := lint_scripts.obstacle():
         pytest.skip(reason)
-    shutil.copyfile(ROOT / "biome.json", tmp_path / "biome.json")
     monkeypatch.setattr(lint_scripts, "ROOT", tmp_path)
+    monkeypatch.setattr(lint_scripts, "SETTINGS", tmp_path / "tools" / "lint_scripts.json")
     script = tmp_path / "_static" / "one.js"
     script.parent.mkdir()
+    (tmp_path / "tools").mkdir()
+    shutil.copyfile(ROOT / "tools" / "lint_scripts.json", lint_scripts.SETTINGS)
     script.write_text("const one = 1;\nconsole.log(one);\n")
     lint_scripts.main()
     for wrong in ("console.log(two);\n", "console.log( 1 )\n"):

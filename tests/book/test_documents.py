@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 import book
-import gallery
 from places import ROOT
 from unrolled import __version__
 
 pytestmark = pytest.mark.book
 
 DOCUMENTS = (
-    *("README.md", "CONTRIBUTING.md", "running.md", "teaching.md"),  # these name commands
+    *("README.md", "CONTRIBUTING.md", "pages/running.md", "pages/teaching.md"),  # these name commands
     *("CHANGELOG.md", "LICENSE-TEXT.md", "intro.md"),
 )
 MADE_LATER = {".venv", "_build/html", "_build/html/index.html", ".venv/bin/activate"}
@@ -40,12 +39,13 @@ def spans(text: str) -> list[str]:
     return inline + [line.split(" #")[0].strip() for block in fenced for line in block.splitlines()]
 
 
-def missing_paths(text: str) -> list[str]:
-    """Return the local paths that a page names, in code or as a link's target, and that are not there."""
-    named = [word for span in spans(text) for word in span.split() if PATHLIKE.fullmatch(word)]
-    named += [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
-    here = [path.removeprefix("../unrolled/") for path in named if not OF_A_COURSE.match(path)]
-    return [path for path in here if path not in MADE_LATER and not (ROOT / path).exists()]
+def missing_paths(text: str, folder: Path = ROOT) -> list[str]:
+    """Return the local paths that a page in a folder names, in code or as a link's target, and that are not there."""
+    words = [word.removeprefix("../unrolled/") for span in spans(text) for word in span.split()]
+    code = [word for word in words if PATHLIKE.fullmatch(word) and not OF_A_COURSE.match(word)]
+    links = [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
+    missing = [path for path in code if path not in MADE_LATER and not (ROOT / path).exists()]
+    return missing + [path for path in links if not (folder / path).exists()]
 
 
 def targets() -> set[str]:
@@ -54,7 +54,7 @@ def targets() -> set[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_path_that_a_document_names_is_there(document):
-    assert missing_paths(read(document)) == []
+    assert missing_paths(read(document), (ROOT / document).parent) == []
 
 
 def test_a_path_that_is_not_there_is_found():
@@ -76,7 +76,7 @@ def test_contributing_names_all_that_change_tracked_files_and_all_that_precede_a
     assert {"chapters", "exercises", "records", "address", "check", "compat", "claims"} <= named
 
 
-@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "running.md"])
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "pages/running.md"])
 def test_every_command_of_the_library_in_a_document_parses(document):
     from unrolled.__main__ import parser
 
@@ -125,7 +125,7 @@ def american(text: str) -> list[str]:
     return [found[0] for found in AMERICAN.finditer(prose)]
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted([*ROOT.glob("*.md"), *ROOT.glob("pages/**/*.md")]), ids=lambda path: path.name)
 def test_a_document_is_spelt_as_in_british_english(path):
     assert american(path.read_text(encoding="utf8")) == []
 
@@ -247,7 +247,7 @@ def test_every_key_is_its_authors_and_its_year(works):
 @pytest.fixture(scope="module")
 def self_test():
     """Return question and answer of each part of the self-test, white space levelled."""
-    parts = re.split(r"^### \d+ · .*$", read("prerequisites.md"), flags=re.MULTILINE)[1:]
+    parts = re.split(r"^### \d+ · .*$", read("pages/prerequisites.md"), flags=re.MULTILINE)[1:]
     return [re.split(r"```\{dropdown\} Answer\n", part) for part in parts]
 
 
@@ -265,7 +265,7 @@ def printed(self_test, number: int) -> str:
 
 
 def test_every_question_has_one_answer(self_test):
-    assert len(self_test) == 13 and "\nThirteen questions," in read("prerequisites.md")
+    assert len(self_test) == 13 and "\nThirteen questions," in read("pages/prerequisites.md")
     assert all(len(part) == 2 for part in self_test)
 
 
@@ -361,82 +361,6 @@ def test_answer_12_gradients(self_test):
     assert answer(self_test, 12).startswith(f"{printed(self_test, 12)}. The derivative")
 
 
-# The gallery
-
-
-def chapter(folder: Path, cells: list[dict], name: str = "02-test.ipynb") -> Path:
-    (folder / "chapters").mkdir(exist_ok=True)
-    path = folder / "chapters" / name
-    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["# A *title*\n"]}, *cells]}))
-    return path
-
-
-def cell(source: str, **mystnb) -> dict:
-    return {"cell_type": "code", "source": source, "metadata": {"mystnb": mystnb}}
-
-
-GOOD = {
-    "image": {"alt": "Line chart,\nof a fall."},
-    "figure": {"name": "fig-fall", "caption": "It *falls* by\n0.5. A line for each weight."},
-}
-
-
-def test_the_gallery_is_up_to_date():
-    assert read("figures/index.md") == gallery.page(ROOT), "figures/index.md is out of date; run: make chapters"
-
-
-def test_the_gallery_shows_every_stored_figure_once():
-    shown = re.findall(r"^:img-top: (.*)\.svg$", read("figures/index.md"), re.MULTILINE)
-    assert sorted(shown) == sorted(path.stem for path in (ROOT / "figures").glob("*.svg"))
-
-
-def test_the_gallery_takes_its_text_from_the_cell(tmp_path):
-    chapter(tmp_path, [cell("x = 1"), cell('fig = draw(1, 2)\nplots.save(fig, "a-fall")\n', **GOOD)])
-    page = gallery.write(tmp_path).read_text(encoding="utf8")
-    assert "## [A *title*](../chapters/02-test.ipynb)\n\n::::{grid} 1 2 3 3\n" in page
-    assert ":img-top: a-fall.svg\n:img-alt: Line chart, of a fall.\n:link: fig-fall\n:link-type: ref\n" in page
-    assert "\nIt *falls* by 0.5.\n:::\n" in page and page.count(":::{grid-item-card}") == 1
-    assert gallery.EMPTY not in page
-
-
-def test_the_gallery_of_a_book_without_figures_says_so(tmp_path):
-    chapter(tmp_path, [cell("x = 1")])
-    assert gallery.page(tmp_path).endswith(gallery.EMPTY)
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        'plots.save(draw(f(1, 2), "x"), "a-fall")',
-        'plots.save(fig, name="a-fall")',
-        '_ = plots.save(\n  fig,\n  "a-fall",\n)',
-    ],
-)
-def test_a_saved_figure_is_found_however_it_is_written(code):
-    assert gallery.saved_names(code) == ["a-fall"]
-
-
-def test_a_cell_that_saves_a_figure_without_telling_of_it_is_an_error(tmp_path):
-    path = chapter(
-        tmp_path, [cell('plots.save(fig, "a-fall")', image={"alt": "A chart."}, figure={"name": "fig-fall"})]
-    )
-    with pytest.raises(ValueError, match=r"02-test\.ipynb, cell 2 saves 'a-fall' .* lacks mystnb\.figure\.caption$"):
-        list(gallery.figures(path))
-
-
-def test_a_cell_that_saves_two_figures_is_an_error(tmp_path):
-    path = chapter(tmp_path, [cell('plots.save(a, "one")\nplots.save(b, "two")', **GOOD)])
-    with pytest.raises(ValueError, match="saves 2 figures, one, two; a cell saves one"):
-        list(gallery.figures(path))
-
-
-def test_a_chapter_without_a_title_is_an_error(tmp_path):
-    path = tmp_path / "02-test.ipynb"
-    path.write_text('{"cells": [{"cell_type": "markdown", "source": "## no title"}]}')
-    with pytest.raises(ValueError, match=r"02-test\.ipynb has no title"):
-        gallery.title(path)
-
-
 # The library's references
 
 
@@ -451,8 +375,9 @@ def test_every_equation_that_a_docstring_names_is_in_a_chapter():
 # The numbers of chapters
 
 NUMBERED = re.compile(r"\b[Cc]hapter\s+(\d+)")
-LINKED = re.compile(r"\[[Cc]hapter\s+(\d+)\]\((?:chapters/)?(\d\d)-[\w-]+\.ipynb\)")
-PAGES = ("intro.md", "prerequisites.md", "notation.md", "protocol.md", "playground.md", "capstone.md", "running.md")
+LINKED = re.compile(r"\[[Cc]hapter\s+(\d+)\]\((?:(?:\.\./)?chapters/)?(\d\d)-[\w-]+\.ipynb\)")
+BACK = ("prerequisites", "notation", "protocol", "playground", "capstone", "running")
+PAGES = ["intro.md", *(f"pages/{name}.md" for name in BACK)]
 
 
 def typed_numbers(text: str) -> list[str]:

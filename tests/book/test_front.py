@@ -8,12 +8,9 @@ import pytest
 
 import book
 import exercises
-import first_page
-import gallery
-from minutes import hours
-from minutes import said as said_by
+from extensions import gallery, opened, reading
+from minutes import announced, hours
 from places import ROOT
-from unrolled import experiments
 
 pytestmark = pytest.mark.book
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
@@ -26,33 +23,36 @@ def read(name: str) -> str:
 # The picture
 
 
-def test_the_picture_is_up_to_date():
-    assert read("figures/reading.html") == first_page.picture(), "figures/reading.html is out of date: make chapters"
+@pytest.fixture(scope="module")
+def network():
+    """The network of the picture, as it was measured."""
+    return opened.load(reading.RECORD)[reading.NETWORK]
 
 
-def test_the_picture_shows_at_each_symbol_what_the_record_has_for_the_distance_to_the_last_mention():
-    text, last, _ = first_page.told()
-    network, edges = experiments.recorded(first_page.RECORD)[first_page.NETWORK], first_page.network_config()["edges"]
-    (data,) = re.findall(r"data-known='(.*?)'", read("figures/reading.html"))
+@pytest.fixture(scope="module")
+def picture(html) -> str:
+    """The picture on the built page."""
+    return re.search(r'<figure class="reading".*?</figure>', (html / "intro.html").read_text("utf8"), re.DOTALL)[0]
+
+
+def test_the_picture_shows_at_each_symbol_what_the_record_has_for_the_distance_to_the_last_mention(network, picture):
+    text, last, _ = reading.story()
+    (data,) = re.findall(r"data-known='(.*?)'", picture)
     mentions = {"name": r"\bUma\b", "pronoun": r"\b(Uma|she|her)\b"}
     for (question, words), steps in zip(mentions.items(), json.loads(data), strict=True):
+        shares = (100 * network[question].mean(axis=0)).round()
         for place in range(last + 1):
-            ends = [found.end() for found in re.finditer(words, text) if found.end() <= place]
+            ends = [mention.end() for mention in re.finditer(words, text) if mention.end() <= place]
             shown = [share for start, share in steps if start <= place]
-            assert bool(shown) == bool(ends), f"{question} after {place} symbols"
-            if ends:
-                lag = max(place - ends[-1], 1)
-                bin = next(number for number, edge in enumerate(edges[1:]) if lag < edge)
-                assert shown[-1] == round(100 * network[question].mean(axis=0)[bin]), (
-                    f"{question} after {place} symbols"
-                )
+            lag = max(place - ends[-1], 1) if ends else 0
+            right = [shares[bin] for bin, edge in enumerate(network.config["edges"][1:]) if lag < edge] if ends else []
+            assert shown[-1:] == right[:1], f"{question} after {place} symbols"
 
 
-def test_what_its_caption_says_is_so():
-    network, edges = experiments.recorded(first_page.RECORD)[first_page.NETWORK], first_page.network_config()["edges"]
+def test_what_its_caption_says_is_so(network, picture):
     shares = network["name"].mean(axis=0)
-    assert shares[0] > 0.95 and all(abs(shares[edges.index(40) :] - 0.5) < 0.05)
-    assert f"A network of {int(network['parameters'].mean()):,} weights" in read("figures/reading.html")
+    assert shares[0] > 0.95 and all(abs(shares[network.config["edges"].index(40) :] - 0.5) < 0.05)
+    assert f"A network of {int(network['parameters'].mean()):,} weights" in " ".join(picture.split())
 
 
 # The times
@@ -60,19 +60,19 @@ def test_what_its_caption_says_is_so():
 
 def test_the_times_are_sums_of_what_chapters_and_exercises_say():
     sentence = r"About (\S+) hours? to read (\d+) chapters, and (\S+) hours? for all (\d+) exercises"
-    said = re.search(sentence, read("exercises/total.md"))
+    stated = re.search(sentence, read("exercises/total.md"))
     notebooks = [nbformat.read(path, as_version=4) for path in sorted(ROOT.glob("solutions/*.ipynb"))]
     minutes = [exercise.minutes for notebook in notebooks for exercise in exercises.split(notebook)[1]]
-    sums = sum(said_by(json.loads(path.read_text("utf8"))) for path in CHAPTERS), sum(minutes)
-    for stated, total in zip((said[1], said[3]), sums, strict=True):
-        assert abs(60 * float(stated.replace("½", ".5")) - total) <= 15
-    assert (int(said[2]), int(said[4])) == (len(CHAPTERS), len(minutes))
+    sums = sum(announced(json.loads(path.read_text("utf8"))) for path in CHAPTERS), sum(minutes)
+    for time, total in zip((stated[1], stated[3]), sums, strict=True):
+        assert abs(60 * float(time.replace("½", ".5")) - total) <= 15
+    assert (int(stated[2]), int(stated[4])) == (len(CHAPTERS), len(minutes))
     assert "```{include} exercises/total.md\n```" in read("intro.md")
 
 
-@pytest.mark.parametrize("minutes, said", [(100, "1½ hours"), (60, "1 hour"), (390, "6½ hours"), (1565, "26 hours")])
-def test_hours_are_told_to_the_half(minutes, said):
-    assert hours(minutes) == said
+@pytest.mark.parametrize("minutes, text", [(100, "1½ hours"), (60, "1 hour"), (390, "6½ hours"), (1565, "26 hours")])
+def test_hours_are_stated_to_the_half(minutes, text):
+    assert hours(minutes) == text
 
 
 # The first page and the README
@@ -101,5 +101,5 @@ def test_the_readme_lists_the_chapters_by_their_titles():
 
 def test_running_and_teaching_are_links_and_the_pages_are_in_the_book():
     pages = book.pages(book.contents(student=True))
-    linked = set(re.findall(r"\]\((\w+)\.md\)", read("intro.md")))
-    assert linked >= {"prerequisites", "running", "teaching"} and linked <= set(pages)
+    linked = set(re.findall(r"\]\((pages/\w+)\.md\)", read("intro.md")))
+    assert linked >= {"pages/prerequisites", "pages/running", "pages/teaching"} and linked <= set(pages)

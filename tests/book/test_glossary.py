@@ -1,39 +1,35 @@
 """The glossary agrees with the chapters: each term is introduced where it says, and linked at its first use."""
 
-import json
 import re
 from functools import cache
-from html.parser import HTMLParser
 
 import pytest
+from bs4 import BeautifulSoup
+from myst_parser.mdit_to_docutils.base import default_slugify
 
 import formulas
 import glossary
-import term_links
+from extensions import cells, terms
 from places import ROOT
 
 pytestmark = pytest.mark.book
 PAGE = glossary.PAGE.read_text(encoding="utf8")
 ENTRIES = glossary.entries(PAGE)
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
-NOTATION = (ROOT / "notation.md").read_text(encoding="utf8")
+NOTATION = (ROOT / "pages" / "notation.md").read_text(encoding="utf8")
 
 
 @cache
 def sections(path: str) -> dict[str, str]:
     """Return the sections of a chapter, heading to heading and text with all below it, white space levelled."""
-    cells = json.loads((ROOT / path).read_text(encoding="utf8"))["cells"]
-    text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    parts = re.split(r"^(#{2,3}) (.+)$", text, flags=re.MULTILINE)
-    found = {}
-    for place in range(1, len(parts), 3):
-        deeper = [parts[place + 2]]
-        for other in range(place + 3, len(parts), 3):
-            if len(parts[other]) <= len(parts[place]):
-                break
-            deeper.append(parts[other + 2])
-        found[parts[place + 1]] = " ".join("\n".join([parts[place + 1], *deeper]).split())
-    return found
+    text = "\n\n".join(cell["source"] for cell in cells(ROOT / path) if cell["cell_type"] == "markdown")
+    headings = [*re.finditer(r"^(#{2,3}) (.+)$", text, flags=re.MULTILINE)]
+    whole = {}
+    for number, heading in enumerate(headings):
+        ends = (other.start() for other in headings[number + 1 :] if len(other[1]) <= len(heading[1]))
+        below = re.sub(r"^#{2,3} .+$", "", text[heading.end() : next(ends, None)], flags=re.MULTILINE)
+        whole[heading[2]] = " ".join(f"{heading[2]}\n{below}".split())
+    return whole
 
 
 def running(text: str) -> str:
@@ -41,14 +37,9 @@ def running(text: str) -> str:
     return re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\[[^\]]*\]\([^)]*\)", "", text)
 
 
-def slug(heading: str) -> str:
-    """Return the end of a section's address."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
 def mentions(text: str, name: str) -> bool:
     """Say whether a text has every word of a term, in some form: "vanishing gradient" in "the gradient *vanishes*"."""
-    words = re.findall(r"\w+", term_links.EVERYDAY.sub("", name).lower())
+    words = re.findall(r"\w+", terms.EVERYDAY.sub("", name).lower())
     return all(re.search(rf"\b{re.escape(word[:5])}", text.lower()) for word in words)
 
 
@@ -60,8 +51,8 @@ def wrong_places(entry: glossary.Entry) -> list[str]:
             wrong.append(f"{path} is not chapter {number}")
         elif heading not in sections(path):
             wrong.append(f"{path} has no section {heading!r}")
-        elif end != slug(heading):
-            wrong.append(f"{heading!r} is at #{slug(heading)}, not #{end}")
+        elif end != default_slugify(heading):
+            wrong.append(f"{heading!r} is at #{default_slugify(heading)}, not #{end}")
         elif not any(mentions(sections(path)[heading], name) for name in entry.names):
             wrong.append(f"{heading!r} does not mention it")
     return wrong + [f"there is no equation {label}" for label in entry.equations if label not in formulas.equations()]
@@ -99,45 +90,24 @@ def test_terms_are_in_order_and_no_name_stands_for_two():
 # The links, as they are on the pages
 
 
-class Article(HTMLParser):
-    """Collect the links to the glossary in an article: what each leads to, and what it says."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links, self.open = [], None
-        self.feed(text[text.index("<article") : text.index("</article")])
-
-    def handle_starttag(self, tag, attributes):
-        target = dict(attributes).get("href", "")
-        if tag == "a" and "glossary.html#term-" in target:
-            self.open = [target.partition("#")[2], ""]
-
-    def handle_data(self, data):
-        if self.open:
-            self.open[1] += data
-
-    def handle_endtag(self, tag):
-        if tag == "a" and self.open:
-            self.links.append(tuple(self.open))
-            self.open = None
-
-
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_the_terms_of_a_chapter_are_linked_once_each_where_they_first_stand(html, path):
-    article = Article((html / "chapters" / f"{path.stem}.html").read_text(encoding="utf8"))
-    targets = [target for target, _ in article.links]
+    page = BeautifulSoup((html / "chapters" / f"{path.stem}.html").read_text("utf8"), "html.parser")
+    links = page.select('article a[href*="glossary.html#term-"]')
+    targets = [link["href"] for link in links]
     assert len(targets) == len(set(targets)) and len(targets) > 10
-    linked = {" ".join(shown.lower().replace("’", "'").split()) for _, shown in article.links}
-    here = [entry for entry in ENTRIES if any(place[2] == f"chapters/{path.name}" for place in entry.places)]
-    for entry in here:
-        forms = [term_links.EVERYDAY.sub("", name).lower() for name in entry.names]
-        found = [
+    linked = {" ".join(link.get_text().lower().replace("’", "'").split()) for link in links}
+    parts = sections(f"chapters/{path.name}").items()
+    texts = [running(text.removeprefix(head)).lower() for head, text in parts if head not in terms.CLOSING]
+    for entry in ENTRIES:
+        if not any(place[2] == f"chapters/{path.name}" for place in entry.places):
+            continue
+        forms = [terms.EVERYDAY.sub("", name).lower() for name in entry.names]
+        patterns = [
             re.escape(f"*{form}*") if form != name.lower() else rf"(?<![\w-]){re.escape(form)}\b"
             for form, name in zip(forms, entry.names, strict=True)
         ]
-        parts = sections(f"chapters/{path.name}").items()
-        texts = [running(text.removeprefix(head)).lower() for head, text in parts if head not in term_links.CLOSING]
-        if any(re.search(form, text) for text in texts for form in found):
+        if any(re.search(pattern, text) for text in texts for pattern in patterns):
             assert linked & {form + end for form in forms for end in ("", "s", "es")}, f"{entry.names[0]} is not linked"
 
 
@@ -153,11 +123,11 @@ def page(origin: str) -> str:
     return f"```{{glossary}}\nperplexity\n  A number of choices.\n\n  {origin}\n```\n"
 
 
-PLACE = "From chapter 1, [What does a text cost?](chapters/01-language-models.ipynb#what-does-a-text-cost)"
+PLACE = "From chapter 1, [What does a text cost?](../chapters/01-language-models.ipynb#what-does-a-text-cost)"
 
 
 @pytest.mark.parametrize(
-    "origin, said",
+    "origin, complaint",
     [
         (f"{PLACE}, {{eq}}`eq-perplexity`.", None),
         (f"{PLACE}, {{eq}}`eq-nowhere`.", "there is no equation eq-nowhere"),
@@ -171,10 +141,10 @@ PLACE = "From chapter 1, [What does a text cost?](chapters/01-language-models.ip
         ("From everywhere.", "it names no section"),
     ],
 )
-def test_a_wrong_origin_is_found(origin, said):
+def test_a_wrong_origin_is_found(origin, complaint):
     (entry,) = glossary.entries(page(origin))
     wrong = wrong_places(entry)
-    assert (not wrong) if said is None else (len(wrong) == 1 and said in wrong[0])
+    assert (not wrong) if complaint is None else (len(wrong) == 1 and complaint in wrong[0])
 
 
 def test_an_entry_of_another_form_is_refused():
@@ -189,4 +159,4 @@ WORDS |= {"McNemar’s test": "mcnemar's test"}  # as typeset
 
 @pytest.mark.parametrize("word, term", WORDS.items())
 def test_a_word_names_a_term_in_the_singular_and_in_the_plural(word, term):
-    assert term_links.named(word, FORMS) == term
+    assert terms.named(word, FORMS) == term

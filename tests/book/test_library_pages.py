@@ -11,11 +11,11 @@ import pytest
 from sphinx.util.inventory import InventoryFile
 
 import book
-import docstrings
+from extensions import docstrings
 from places import ROOT
 
 pytestmark = pytest.mark.book
-PAGES = sorted(ROOT.glob("api/[!i]*.md"))
+PAGES = sorted(ROOT.glob("pages/api/[!i]*.md"))
 NOTEBOOKS = sorted(path for folder in ("chapters", "solutions") for path in ROOT.glob(f"{folder}/*.ipynb"))
 
 
@@ -31,15 +31,15 @@ def names(html) -> dict[str, str]:
 def exported(room: str) -> set[str]:
     """Return the full names of the functions and classes that a room exports, also in modules that it exports."""
     module = importlib.import_module(f"unrolled.{room}")
-    found = set()
+    names = set()
     for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
         thing = getattr(module, name)
         if inspect.ismodule(thing) and hasattr(module, "__all__"):
             inner = {n: t for n, t in vars(thing).items() if getattr(t, "__module__", "") == thing.__name__}
-            found |= {f"{thing.__name__}.{n}" for n, t in inner.items() if not n.startswith("_") and callable(t)}
+            names |= {f"{thing.__name__}.{n}" for n, t in inner.items() if not n.startswith("_") and callable(t)}
         elif (inspect.isfunction(thing) or inspect.isclass(thing)) and thing.__module__.startswith(module.__name__):
-            found.add(f"unrolled.{room}.{name}")
-    return found
+            names.add(f"unrolled.{room}.{name}")
+    return names
 
 
 def imported(code: str) -> set[str]:
@@ -52,12 +52,12 @@ def imported(code: str) -> set[str]:
 @cache
 def used() -> set[str]:
     """Return the functions and classes that notebooks import, except those of single experiments."""
-    found = set()
+    names = set()
     for path in NOTEBOOKS:
         for cell in json.loads(path.read_text(encoding="utf8"))["cells"]:
             if cell["cell_type"] == "code":
-                found |= imported("".join(cell["source"]))
-    things = {name: importlib.import_module(name.rpartition(".")[0]) for name in found}
+                names |= imported("".join(cell["source"]))
+    things = {name: importlib.import_module(name.rpartition(".")[0]) for name in names}
     return {
         name
         for name, module in things.items()
@@ -67,10 +67,12 @@ def used() -> set[str]:
 
 def test_every_page_of_the_library_is_a_room_and_is_listed():
     rooms = [path.stem for path in PAGES]
-    assert {f"api/{room}" for room in rooms} | {"api/index"} == {
-        name for name in book.pages(book.contents(student=False)) if name.startswith("api/")
+    assert {f"pages/api/{room}" for room in rooms} | {"pages/api/index"} == {
+        name for name in book.pages(book.contents(student=False)) if name.startswith("pages/api/")
     }
-    listed = re.findall(r"^\| \{doc\}`(\w+) <", (ROOT / "api" / "index.md").read_text(encoding="utf8"), re.MULTILINE)
+    listed = re.findall(
+        r"^\| \{doc\}`(\w+) <", (ROOT / "pages" / "api" / "index.md").read_text(encoding="utf8"), re.MULTILINE
+    )
     assert sorted(listed) == rooms
     table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf8").split("## The rooms")[1].split("\n### ")[0]
     made_of = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
@@ -92,12 +94,12 @@ def test_every_name_that_a_notebook_imports_is_on_a_page(names):
 
 def test_equations_of_docstrings_are_links(html):
     for room, label in (("cells", "eq-gru-update"), ("bptt", "eq-delta-h"), ("ngram", "eq-kneser-ney")):
-        assert f'#equation-{label}"' in (html / "api" / f"{room}.html").read_text(encoding="utf8"), room
+        assert f'#equation-{label}"' in (html / "pages" / "api" / f"{room}.html").read_text(encoding="utf8"), room
 
 
 def test_a_chapter_links_the_functions_that_it_names(html):
     page = (html / "chapters" / "02-vanilla-rnn.html").read_text(encoding="utf8")
-    assert page.count('href="../api/cells.html#unrolled.cells.unroll"') == 1
+    assert page.count('href="../pages/api/cells.html#unrolled.cells.unroll"') == 1
 
 
 # The extension

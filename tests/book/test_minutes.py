@@ -1,7 +1,6 @@
 """The minutes that a chapter says its reading takes are those that are counted, and its prose is not too long."""
 
 import json
-import re
 
 import pytest
 
@@ -14,22 +13,21 @@ CHAPTERS = {path.stem: json.loads(path.read_text("utf8")) for path in sorted(ROO
 
 def problems(notebook: dict) -> list[str]:
     """Return what is wrong with the length of a chapter, or with what it says of it."""
-    reading, found = minutes.reading(notebook), []
+    reading, wrong = minutes.reading(notebook), []
     if reading.words > minutes.WORDS:
-        found.append(f"{reading.words:,} words of prose; at most {minutes.WORDS:,}")
+        wrong.append(f"{reading.words:,} words of prose; at most {minutes.WORDS:,}")
     try:
-        said = minutes.said(notebook)
+        announced = minutes.announced(notebook)
     except ValueError as error:
-        return [*found, str(error)]
-    if abs(said - reading.minutes) > 0.1 * reading.minutes:
-        found.append(f"the first cell says {said} minutes, and {reading.minutes:.0f} are counted: {reading}")
-    return found
+        return [*wrong, str(error)]
+    if abs(announced - reading.minutes) > 0.1 * reading.minutes:
+        wrong.append(f"the first cell says {announced} minutes, and {reading.minutes:.0f} are counted: {reading}")
+    return wrong
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_chapter_says_how_long_it_takes_and_is_not_too_long(chapter):
-    found = problems(CHAPTERS[chapter])
-    assert not found, "\n".join(found)
+    assert problems(CHAPTERS[chapter]) == []
 
 
 # Proof that it can fail
@@ -43,9 +41,9 @@ def code(source: str, *tags: str, **mystnb) -> dict:
     return {"cell_type": "code", "source": source, "metadata": {"tags": [*tags], "mystnb": mystnb}}
 
 
-def specimen(said: str = "10 minutes", prose: int = 1330) -> dict:
+def specimen(time: str = "10 minutes", prose: int = 1330) -> dict:
     """Return a notebook that takes ten minutes: 1,350 words, 10 lines, a figure and an equation."""
-    opening = markdown(f"# Title\n\nReading takes about {said}; so\nit goes on. And the rest, too, is here.")
+    opening = markdown(f"# Title\n\nReading takes about {time}; so\nit goes on. And the rest, too, is here.")
     equation = markdown(r"$$ p = \prod_t p_t $$ (eq-p)" + "\n\n$$\nq = 1\n$$\n\n" + "word " * prose)
     figure = code("plots.save(fig, 'a')\nplt.show()", "hide-input", figure={"caption": "It falls. A line."})
     filler = " ".join(["more"] * (1350 - prose - minutes.words(opening["source"])))
@@ -58,9 +56,9 @@ def test_everything_is_counted():
     assert problems(specimen()) == problems(specimen("11 minutes")) == []
 
 
-@pytest.mark.parametrize("said", ["12 minutes", "8 minutes", "ten minutes"])
-def test_other_minutes_are_found(said):
-    assert len(problems(specimen(said))) == 1
+@pytest.mark.parametrize("time", ["12 minutes", "8 minutes", "ten minutes"])
+def test_other_minutes_are_found(time):
+    assert len(problems(specimen(time))) == 1
 
 
 def test_too_much_prose_is_found():
@@ -89,9 +87,3 @@ def test_words_are_those_of_the_prose(text, count):
 
 def test_a_figure_that_moves_is_a_figure():
     assert minutes.reading({"cells": [code("explore.slider(frames)", "hide-input")]}).figures == 1
-
-
-def test_every_chapter_is_printed(capsys):
-    minutes.main()
-    printed = capsys.readouterr().out
-    assert re.findall(r"^(\d\d-[\w-]+)", printed, re.MULTILINE) == list(CHAPTERS)

@@ -10,7 +10,7 @@ from places import ROOT
 pytestmark = pytest.mark.book
 CHAPTERS = {path.stem: symbols.numbered(path) for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 EQUATIONS = {label: formula for chapter in CHAPTERS.values() for label, formula in chapter.items()}
-PAGE = (ROOT / "notation.md").read_text(encoding="utf8")
+PAGE = (ROOT / "pages" / "notation.md").read_text(encoding="utf8")
 
 
 def rows(page: str) -> list[list[str]]:
@@ -28,18 +28,18 @@ def explained(row: list[str]) -> set[str]:
 
 def missing(equations: dict[str, str], page: str) -> list[str]:
     """Return the symbols of some equations that a page does not explain, each with the equations that have it."""
-    known, found = set().union(*map(explained, rows(page))), {}
+    known, unknown = set().union(*map(explained, rows(page))), {}
     for label, formula in equations.items():
         for symbol in symbols.symbols(formula) - known:
-            found.setdefault(symbol, []).append(label)
-    return [f"{symbol} of {', '.join(labels)}" for symbol, labels in sorted(found.items())]
+            unknown.setdefault(symbol, []).append(label)
+    return [f"{symbol} of {', '.join(labels)}" for symbol, labels in sorted(unknown.items())]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_symbol_of_a_numbered_equation_is_explained(chapter):
     assert CHAPTERS[chapter]
     lacking = missing(CHAPTERS[chapter], PAGE)
-    assert not lacking, "explain in notation.md:\n" + "\n".join(lacking)
+    assert not lacking, "explain in pages/notation.md:\n" + "\n".join(lacking)
 
 
 def test_every_symbol_leads_to_an_equation_that_has_it_or_to_a_chapter():
@@ -49,7 +49,7 @@ def test_every_symbol_leads_to_an_equation_that_has_it_or_to_a_chapter():
         for label in labels:
             assert label in EQUATIONS, f"{row[0]}: there is no equation {label}"
             assert explained(row) & symbols.symbols(EQUATIONS[label]), f"{label} has no {row[0]}"
-        assert all((ROOT / f"{page}.ipynb").is_file() for page in pages)
+        assert all((ROOT / "pages" / f"{page}.ipynb").is_file() for page in pages)
 
 
 def test_the_page_has_tables_of_symbols():

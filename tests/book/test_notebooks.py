@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bootstrap_cell
-import gallery
+from extensions import gallery
 from places import ROOT
 
 pytestmark = pytest.mark.book

@@ -21,8 +21,8 @@ from unrolled import __version__
 
 pytestmark = pytest.mark.book
 LISTED = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8")))
-LIBRARY = [name for name in LISTED if name.startswith("api/") and name != "api/index"]
-PAGES = [name for name in LISTED if name not in LIBRARY or name == "api/cells"]  # they are all made alike
+LIBRARY = [name for name in LISTED if name.startswith("pages/api/") and name != "pages/api/index"]
+PAGES = [name for name in LISTED if name not in LIBRARY or name == "pages/api/cells"]  # they are all made alike
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
 FOLDER = urlsplit(CONFIG["html"]["baseurl"]).path  # where a site has the pages, "/unrolled/"
 NOTEBOOKS = [name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()]
@@ -63,8 +63,8 @@ FAINT = """() => {
         .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
         .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
     const ground = box => {
-        const found = parts(getComputedStyle(box).backgroundColor);
-        return found.length < 4 || found[3] > 0.99 || !box.parentElement ? found : ground(box.parentElement);
+        const colour = parts(getComputedStyle(box).backgroundColor);
+        return colour.length < 4 || colour[3] > 0.99 || !box.parentElement ? colour : ground(box.parentElement);
     };
     const contrast = line => {
         const [dark, bright] = [parts(getComputedStyle(line).color), ground(line)].map(light).sort((a, b) => a - b);
@@ -209,7 +209,7 @@ WIDE = "<div id=wide style='overflow-x: {over}; width: {width}'><table style='wi
 
 
 @pytest.mark.parametrize(
-    "over, width, fate",
+    "over, width, right",
     [
         ("visible", "auto", "is cut off"),
         ("hidden", "auto", "is cut off"),
@@ -218,20 +218,20 @@ WIDE = "<div id=wide style='overflow-x: {over}; width: {width}'><table style='wi
         ("auto", "3000px", "is cut off"),
     ],
 )
-def test_what_does_not_fit_is_found(visit, over, width, fate):
-    page = visit("notation", "phone")
+def test_what_does_not_fit_is_found(visit, over, width, right):
+    page = visit("pages/notation", "phone")
     page.locator("article").evaluate(f'e => e.insertAdjacentHTML("beforeend", "{WIDE.format(over=over, width=width)}")')
-    assert [found for found, name in page.evaluate(FITTING) if name.startswith("wide: ")] == [fate]
+    assert [fate for fate, name in page.evaluate(FITTING) if name.startswith("wide: ")] == [right]
     page.locator("article span.math mjx-container").first.evaluate("e => { e.style.maxWidth = '3px'; }")
-    assert "scrolls" in {found for found, name in page.evaluate(FITTING) if "formula" in name}
+    assert "scrolls" in {fate for fate, name in page.evaluate(FITTING) if "formula" in name}
 
 
 @pytest.mark.parametrize("screen, across", [("desktop", 3), ("phone", 1)])
 def test_the_gallery_has_three_cards_across_on_a_desk_and_one_on_a_phone(visit, screen, across):
     tops = "e => [...e.querySelectorAll('.gallery-card')].map(card => card.getBoundingClientRect().top)"
-    for grid in visit("figures/index", screen).locator("article .sd-row").all():
-        found = grid.evaluate(tops)
-        assert found.count(found[0]) == min(across, len(found))
+    for grid in visit("pages/gallery", screen).locator("article .sd-row").all():
+        places = grid.evaluate(tops)
+        assert places.count(places[0]) == min(across, len(places))
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -239,11 +239,11 @@ def test_a_notebook_opens_in_colab_once_the_book_has_an_address(html, name):
     buttons = re.findall(
         r'href="(https://colab\.research\.google\.com/[^"]+)"', (html / f"{name}.html").read_text("utf8")
     )
-    said = book.NO_COLAB.split(":")[0] in (html / "running.html").read_text(encoding="utf8")
+    explained = book.NO_COLAB.split(":")[0] in (html / "pages" / "running.html").read_text(encoding="utf8")
     if urlsplit(CONFIG["html"]["baseurl"]).netloc.startswith(book.NOBODY):
-        assert said and buttons == []
+        assert explained and buttons == []
     else:
-        assert not said and {urlsplit(button).path for button in buttons} == {
+        assert not explained and {urlsplit(button).path for button in buttons} == {
             f"/github/{urlsplit(CONFIG['repository']['url']).path[1:]}/blob/v{__version__}/{name}.ipynb"
         }
 
@@ -285,8 +285,8 @@ def test_the_story_of_the_first_page_is_read_with_the_keyboard_and_by_the_button
     for _ in range(4):
         page.keyboard.press("ArrowRight")
     assert read.text_content() + coming.text_content() == story and len(read.text_content()) == 4
-    said = slider.get_attribute("aria-valuetext")
-    assert said.startswith("4 symbols read; ") and output.inner_text() in said
+    value = slider.get_attribute("aria-valuetext")
+    assert value.startswith("4 symbols read; ") and output.inner_text() in value
     page.keyboard.press("End")
     assert output.inner_text() == last
     button.click()
@@ -301,20 +301,20 @@ def test_the_story_of_the_first_page_is_read_with_the_keyboard_and_by_the_button
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_audit_is_filtered_with_the_keyboard_and_is_whole_in_print(visit, screen):
-    page = visit("audit", screen)
-    rows, said = page.locator("article tr:has(.verdict, .question)"), page.locator(".audit-filter output")
+    page = visit("pages/audit", screen)
+    rows, count = page.locator("article tr:has(.verdict, .question)"), page.locator(".audit-filter output")
 
     def shown():
         """Return the rows that take room on the page."""
         return rows.evaluate_all("all => all.filter(r => r.getClientRects().length).map(r => r.innerText)")
 
     everything = shown()
-    assert len(everything) == rows.count() > 100 and said.inner_text() == ""
+    assert len(everything) == rows.count() > 100 and count.inner_text() == ""
     page.get_by_label("Verdict").focus()
     page.keyboard.press("w")  # the only verdict that begins so
     wrong = shown()
     assert 0 < len(wrong) < len(everything) and all("wrong" in row for row in wrong)
-    assert said.inner_text() == f"{len(wrong)} of {len(everything)} rows"
+    assert count.inner_text() == f"{len(wrong)} of {len(everything)} rows"
     page.keyboard.press("Tab")
     page.keyboard.type("transformer PARAMETERS")
     few = shown()

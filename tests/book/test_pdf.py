@@ -19,7 +19,8 @@ PAGES = ["intro", "chapters/01-one", "chapters/02-two", "exercises/02-two"]
 NOWHERE, SOMEWHERE = f"https://{book.NOBODY}github.io/book/", "https://somebody.github.io/book/"
 PAGE = """<html><body><nav id="two"></nav><article class="bd-article"><section id="two">
 <h1>2. Two<a class="headerlink" href="#two">#</a></h1>
-<p>See <a href="#more">below</a>, <a href="01-one.html#start">before</a>, <a href="../api/cells.html#x">a cell</a>.</p>
+<p>See <a href="#more">below</a>, <a href="01-one.html#start">before</a>,
+<a href="../pages/api/cells.html#x">a cell</a>.</p>
 <section id="more"><h2>More &amp; more</h2>
 <div class="cell"><details class="hide above-input"><summary>Folded</summary><pre>plot()</pre></details>
 <img src="../_images/two.svg"><script>1</script></div>
@@ -32,13 +33,13 @@ def printed(page: str) -> BeautifulSoup:
 
 def test_solutions_and_what_is_looked_up_are_not_printed():
     pages = pdf.printed(book.contents(student=False))
-    assert pages[0] == "intro" and "glossary" in pages
+    assert pages[0] == "intro" and "pages/glossary" in pages
     assert (
         sum(page.startswith("chapters/") for page in pages)
         == sum(page.startswith("exercises/") for page in pages)
         == 13
     )
-    assert not [page for page in pages if page.startswith(("solutions/", "api/"))]
+    assert not [page for page in pages if page.startswith(("solutions/", "pages/api/"))]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +56,8 @@ def test_a_link_leads_to_the_same_place_in_print(address, leads):
 
 
 def test_a_link_to_a_page_that_is_not_printed_leads_to_the_site_if_there_is_one():
-    asked = ("chapters/02-two", "../api/cells.html#x", PAGES)
-    assert pdf.target(*asked, SOMEWHERE) == f"{SOMEWHERE}api/cells.html#x"
+    asked = ("chapters/02-two", "../pages/api/cells.html#x", PAGES)
+    assert pdf.target(*asked, SOMEWHERE) == f"{SOMEWHERE}pages/api/cells.html#x"
     assert pdf.target(*asked, NOWHERE) is None
 
 
@@ -122,6 +123,6 @@ def test_bookmarks_are_those_of_the_contents(tmp_path):
     made.write(file)
     assert pdf.sheets(file) == {"one": 1, "one--more": 2, "two": 3}
     pdf.bookmark(file, [("page", "one", "One"), ("section", "one--more", "More"), ("page", "two", "Two")])
-    one, (more,), two = PdfReader(file).outline
-    assert [mark.title for mark in (one, more, two)] == ["One", "More", "Two"]
-    assert PdfReader(file).get_destination_page_number(two) == 2
+    first, (more,), second = PdfReader(file).outline
+    assert [mark.title for mark in (first, more, second)] == ["One", "More", "Two"]
+    assert PdfReader(file).get_destination_page_number(second) == 2

@@ -1,4 +1,4 @@
-"""The pictures that are stored are those that the chapters draw: files in figures/, and images in the notebooks."""
+"""The pictures: those stored are those that the chapters draw, and the gallery shows each of them."""
 
 import base64
 import io
@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 from PIL import Image
 
-import gallery
 from execute import copy_of, figures_of, is_fresh
+from extensions import gallery
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -33,7 +34,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 def split(svg: str) -> tuple[str, np.ndarray]:
     """Return a figure without its numbers, its identifiers in the order in which they come, and the numbers."""
     order = {}
-    svg = IDENTIFIER.sub(lambda found: f"id-{order.setdefault(found[0], len(order))}", svg)
+    svg = IDENTIFIER.sub(lambda name: f"id-{order.setdefault(name[0], len(order))}", svg)
     return NUMBER.sub("", svg), np.array([float(number) for number in NUMBER.findall(svg)])
 
 
@@ -52,13 +53,13 @@ def written(svg: str) -> list[str]:
 
 def foreign_files(stored: dict[str, str], fresh: dict[str, str]) -> list[str]:
     """Return what is wrong with the stored files, by name, beside those that were drawn just now."""
-    found = []
+    wrong = []
     for name, svg in fresh.items():
         if name in LIVE and written(stored[name]) != written(svg):
-            found.append(f"figures/{name}.svg has not the texts of the one drawn now: make chapters")
+            wrong.append(f"figures/{name}.svg has not the texts of the one drawn now: make chapters")
         if name not in LIVE and not same(stored[name], svg):
-            found.append(f"figures/{name}.svg is not the one drawn now: make chapters; drawn live, it belongs to LIVE")
-    return found
+            wrong.append(f"figures/{name}.svg is not the one drawn now: make chapters; drawn live, it belongs to LIVE")
+    return wrong
 
 
 def pictures(notebook: Path) -> dict[str, np.ndarray]:
@@ -75,15 +76,15 @@ def pictures(notebook: Path) -> dict[str, np.ndarray]:
 
 def foreign_pictures(stored: dict[str, np.ndarray], fresh: dict[str, np.ndarray]) -> list[str]:
     """Return what is wrong with stored pictures: the nearest fresh one must be that of the same cell."""
-    found = []
+    wrong = []
     for name, picture in stored.items():
         distances = {other: np.abs(picture - image).mean() for other, image in fresh.items()}
         nearest = min(distances, key=distances.get)
         if nearest != name:
-            found.append(f"below the cell of {name} stands the picture of {nearest}: make chapters")
+            wrong.append(f"below the cell of {name} stands the picture of {nearest}: make chapters")
         elif name not in LIVE and distances[name] > 0.001:
-            found.append(f"below the cell of {name} stands a picture that it does not draw: make chapters")
-    return found
+            wrong.append(f"below the cell of {name} stands a picture that it does not draw: make chapters")
+    return wrong
 
 
 def executed(chapter: str) -> Path:
@@ -103,16 +104,64 @@ def test_the_files_are_the_figures_that_the_chapter_draws(chapter):
     fresh = {path.stem: path.read_text("utf8") for path in sorted(drawn(chapter).glob("*.svg"))}
     stored = {name: (ROOT / "figures" / f"{name}.svg").read_text("utf8") for name in fresh}
     assert fresh, "it draws nothing"
-    assert not (found := foreign_files(stored, fresh)), "\n".join(found)
+    assert foreign_files(stored, fresh) == []
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_each_picture_is_that_of_its_own_cell(chapter):
-    found = foreign_pictures(pictures(CHAPTERS[chapter]), pictures(executed(chapter)))
-    assert not found, "\n".join(found)
+    assert foreign_pictures(pictures(CHAPTERS[chapter]), pictures(executed(chapter))) == []
+
+
+# The gallery
+
+
+def test_the_gallery_shows_every_stored_figure_once_and_leads_to_it(html):
+    page = BeautifulSoup((html / "pages" / "gallery.html").read_text("utf8"), "html.parser").article
+    cards = {Path(card.img["src"]).stem: card for card in page.select(".gallery-card")}
+    assert sorted(cards) == sorted(path.stem for path in (ROOT / "figures").glob("*.svg"))
+    assert len(cards) == len(page.select(".gallery-card img"))
+    for path in CHAPTERS.values():
+        for figure in gallery.figures(path):
+            card = cards[figure.name]
+            assert card.img["alt"] == figure.alt and card.a["href"].startswith(f"../chapters/{path.stem}.html#")
+
+
+def chapter(folder: Path, source: str, **mystnb) -> Path:
+    """Write a chapter of one cell of code, whose metadata tell of its figure."""
+    (folder / "chapters").mkdir()
+    cell = {"cell_type": "code", "source": source, "metadata": {"mystnb": mystnb}}
+    path = folder / "chapters" / "02-test.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["# A *title*\n"]}, cell]}))
+    return path
+
+
+GOOD = {
+    "image": {"alt": "Line chart,\nof a fall."},
+    "figure": {"name": "fig-fall", "caption": "It *falls* by\n0.5. A line for each weight."},
+}
+
+
+def test_a_card_takes_its_text_from_the_cell(tmp_path):
+    chapter(tmp_path, 'fig = draw(1, 2)\nplots.save(fig, "a-fall")\n', **GOOD)
+    page = gallery.cards(tmp_path)
+    assert page.startswith("## [A *title*](../chapters/02-test.ipynb)\n\n::::{grid} 1 2 3 3\n")
+    assert ":img-top: ../figures/a-fall.svg\n:img-alt: Line chart, of a fall.\n:link: fig-fall\n" in page
+    assert "\nIt *falls* by 0.5.\n:::\n" in page and page.count(":::{grid-item-card}") == 1
 
 
 # Proof that the rules can fail
+
+
+@pytest.mark.parametrize(
+    ("source", "metadata", "complaint"),
+    [
+        ('_ = plots.save(\n  f(1, 2),\n  name="a",\n)', {"image": GOOD["image"]}, r"cell 2 .* mystnb\.figure\.caption"),
+        ('plots.save(a, "one")\nplots.save(b, "two")', GOOD, "saves 2 figures, one, two; a cell saves one"),
+    ],
+)
+def test_a_figure_without_its_text_is_refused(tmp_path, source, metadata, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        gallery.cards(chapter(tmp_path, source, **metadata).parent.parent)
 
 
 def test_every_live_figure_is_there_and_most_figures_are_not_live():
@@ -120,41 +169,29 @@ def test_every_live_figure_is_there_and_most_figures_are_not_live():
     assert kept >= LIVE and len(LIVE) < len(kept) / 3
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_swapped_pictures_are_found(chapter):
-    fresh = pictures(CHAPTERS[chapter])
-    for first, second in zip(fresh, list(fresh)[1:], strict=False):
-        swapped = fresh | {first: fresh[second], second: fresh[first]}
-        assert len(foreign_pictures(swapped, fresh)) == 2, f"{first} and {second}"
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_swapped_and_changed_files_are_found(chapter):
-    names = list(pictures(CHAPTERS[chapter]))
+def test_a_swapped_and_a_changed_file_is_found():
+    names = ("lstm-cell", "fading-memory")  # the second is live
     fresh = {name: (ROOT / "figures" / f"{name}.svg").read_text("utf8") for name in names}
+    first, second = fresh.values()
     assert foreign_files(fresh, fresh) == []
-    for first, second in zip(names, names[1:], strict=False):
-        swapped = fresh | {first: fresh[second], second: fresh[first]}
-        assert len(foreign_files(swapped, fresh)) == 2, f"{first} and {second}"
-    for name, svg in fresh.items():
-        label = written(svg)[0]
-        assert foreign_files(fresh | {name: svg.replace(f"<!-- {label}", f"<!-- {label}?", 1)}, fresh)
-        if name not in LIVE:
-            moved = re.sub(r"L \d", lambda found: f"L {(int(found[0][-1]) + 1) % 10}", svg, count=1)  # one byte
-            assert foreign_files(fresh | {name: moved}, fresh)
+    assert len(foreign_files(dict(zip(names, (second, first), strict=True)), fresh)) == 2
+    label = written(second)[0]
+    assert foreign_files(fresh | {names[1]: second.replace(f"<!-- {label}", f"<!-- {label}?", 1)}, fresh)
+    moved = re.sub(r"L \d", lambda line: f"L {(int(line[0][-1]) + 1) % 10}", first, count=1)  # one byte
+    assert foreign_files(fresh | {names[0]: moved}, fresh)
 
 
 def test_rounding_and_identifiers_do_not_count_and_all_else_does():
     line = '<path id="m2ed3aa3d61" d="M 10.123456 20 L 30 -40" style="stroke: #3f90da"/><use href="#m2ed3aa3d61"/>'
     assert same(line, line.replace("10.123456", "10.12346")) and same(line, line.replace("m2ed3aa3d61", "m0123456789"))
-    for old, new in (("10.12", "10.22"), ("30", "31"), ("-40", "40"), ("3f90da", "3f90db"), ("L", "M"), ("#m2", "#m3")):
+    for old, new in (("10.12", "10.22"), ("-40", "40"), ("3f90da", "3f90db"), ("L", "M"), ("#m2", "#m3")):
         assert not same(line, line.replace(old, new)), new
 
 
-def test_a_picture_of_an_older_figure_is_found():
+def test_a_swapped_picture_and_one_of_an_older_figure_are_found():
     fresh = {"one": np.zeros((64, 64)), "two": np.ones((64, 64))}
-    older = fresh | {"one": np.pad(np.ones((8, 8)), 28)}
     assert foreign_pictures(fresh, fresh) == []
-    assert foreign_pictures(older, fresh) == [
-        "below the cell of one stands a picture that it does not draw: make chapters"
-    ]
+    assert len(foreign_pictures({"one": fresh["two"], "two": fresh["one"]}, fresh)) == 2
+    older = fresh | {"one": np.pad(np.ones((8, 8)), 28)}
+    (complaint,) = foreign_pictures(older, fresh)
+    assert complaint == "below the cell of one stands a picture that it does not draw: make chapters"

@@ -21,7 +21,7 @@ from unrolled.tasks.rewriting import Dates
 from unrolled.text import WordVocabulary, stories
 
 pytestmark = pytest.mark.book
-PAGE = (ROOT / "playground.md").read_text(encoding="utf8")
+PAGE = (ROOT / "pages" / "playground.md").read_text(encoding="utf8")
 RECORD = experiments.measured("playground")
 
 
@@ -39,7 +39,7 @@ def test_every_network_is_the_one_that_was_measured_and_no_larger_than_a_page_ta
 
 
 def test_the_page_has_every_demonstration_with_networks_that_there_are_and_a_picture():
-    shown = re.findall(r"^:file: figures/demonstration-(\w+)\.html$", PAGE, re.MULTILINE)
+    shown = re.findall(r"^:file: \.\./figures/demonstration-(\w+)\.html$", PAGE, re.MULTILINE)
     assert shown == [*live.descriptions()] == ["expects", "remembers", "gates", "writes", "looks"]
     for name in shown:
         assert set(live.descriptions()[name]["networks"]) <= set(RECORD)

@@ -1,128 +1,83 @@
-"""The page of all records: made from the experiments, the records and the chapters, and up to date."""
+"""The page of all records: what each measures, where it is read, and what ran on a GPU."""
 
 import copy
 import json
 import re
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 
 import book
-import drawn_from
-import gallery
-import record_page
+from extensions import gallery, opened, records
 from places import ROOT
-from unrolled import experiments
-from unrolled.experiments import Experiment, Metric, records
 
 pytestmark = pytest.mark.book
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
-PAGE = (ROOT / "records.md").read_text(encoding="utf8")
 
 
-def test_the_page_is_up_to_date():
-    stale = "records.md is out of date; run: make chapters, or make records"
-    assert record_page.page(ROOT) == PAGE, stale
+def test_every_record_has_its_place_and_a_displayed_provenance_leads_there(html):
+    page = (html / "pages" / "records.html").read_text(encoding="utf8")
+    places = re.findall(r'id="record-([\w-]+)"', page)
+    assert places == opened.names() and 'id="measured-on-a-gpu"' in page
+    link = re.search(r'href="\.\./([^"#]+)#record-([^"]+)"', opened.load(places[0]).provenance()._repr_html_())
+    assert link.groups() == ("pages/records.html", places[0])
+    assert "pages/records" in book.pages(book.contents(student=True))
 
 
-def test_every_record_has_its_place_in_the_order_of_the_catalogue():
-    assert re.findall(r"^\(record-(.+)\)=\n## (.+)$", PAGE, re.MULTILINE) == [(n, n) for n in experiments.EXPERIMENTS]
+class Coin(SimpleNamespace):
+    """A record of two coins."""
+
+    title, command, contenders = "Toss <coins>", "python -m toss", {"fair": 0, "bent": 0}
+    metrics = {"heads": ("throws", "how often of_two *it* fell", ("round", "coin")), "name": ("", "a word", ())}
+
+    def __len__(self) -> int:
+        return self.measured
+
+    def provenance(self):
+        return SimpleNamespace(text="1 seed, 0 s")
+
+    def circumstances(self, what):
+        return f"the {what}"
 
 
-def test_a_displayed_provenance_leads_to_the_records_place():
-    name = next(iter(experiments.EXPERIMENTS))
-    link = re.search(r'href="\.\./([^"#]+)\.html#([^"]+)"', experiments.recorded(name).provenance()._repr_html_())
-    assert (ROOT / f"{link[1]}.md").is_file() and f"\n({link[2]})=\n" in PAGE
-    assert link[1] in book.pages(book.contents(student=True))
-
-
-def test_its_figures_are_in_the_chapters():
-    labels = {figure.label: figure.name for path in CHAPTERS for figure in gallery.figures(path)}
-    linked = re.findall(r"\[([\w-]+)\]\(#([\w-]+)\)", PAGE)
-    assert len(linked) > 20 and all(labels[label] == name for name, label in linked)
-    shown = re.findall(r"^```\{image\} (.*)$", PAGE, re.MULTILINE)
-    assert len(shown) > 15 and all((ROOT / name).is_file() for name in shown)
-
-
-@pytest.fixture
-def coin(monkeypatch, tmp_path):
-    """An experiment that tosses two coins twice, and no records but its own."""
-    contenders = {"quick": {"fair": {"sides": 2}, "loaded": {"sides": 6}}}
-    metrics = {"heads": Metric("throws", "how often of_two *it* fell", ("round", "coin")), "name": Metric("", "a word")}
-    coin = Experiment("coin", "Toss <coins>", metrics, contenders, lambda *_: {"name": "a"}, seeds=2)
-    monkeypatch.setitem(experiments.EXPERIMENTS, "coin", coin)
-    monkeypatch.setattr(records, "FOLDER", tmp_path / "measured")
-    monkeypatch.setenv("UNROLLED_PROFILE", "quick")
-    return coin
-
-
-def test_an_entry_says_what_is_known_and_what_is_missing(coin, tmp_path):
-    use = drawn_from.Use(CHAPTERS[:1], list(gallery.figures(CHAPTERS[0]))[:2])
-    empty = record_page.entry(coin, drawn_from.Use())
-    assert "\n- Missing: everything: it has not been measured yet\n" in empty
-    assert "image" not in empty and "- Read in" not in empty and "- Measured" not in empty
-    experiments.run("coin", seeds=[0], folder=tmp_path, contenders=["fair"], record=True)
-    entry = record_page.entry(coin, use)
-    assert entry.startswith("\n(record-coin)=\n## coin\n\nToss \\<coins\\>.\n")
-    assert "\n- Contenders: `fair`, `loaded`\n- Measured: quick, 1 seed, 0 s on " in entry
-    assert re.search(r"\n- Library: Python .*, torch .*; commit \S+, configuration \w{16}\n", entry)
-    assert "\n- Missing: `fair` (seed 1), `loaded` (seed 0), `loaded` (seed 1)\n" in entry
-    assert "\n- Command: `python -m unrolled run coin --profile quick --record`\n" in entry
-    assert f"\n- Read in: [{gallery.title(CHAPTERS[0])}](chapters/{CHAPTERS[0].name})\n" in entry
-    assert entry.count("```{image}") == 1 and all(
-        f"[{figure.name}](#{figure.label})" in entry for figure in use.figures
-    )
+def test_an_entry_says_what_is_known_and_what_is_missing():
+    entry = records.entry("coin", Coin(measured=1, missing=["fair (seed 1)"]), CHAPTERS[:1])
+    assert entry.startswith("(record-coin)=\n## coin\n\nToss \\<coins\\>.\n\n- Contenders: `fair`, `bent`\n")
+    assert "\n- Measured: 1 seed, 0 s\n- Library: the versions; commit the commit\n- Missing: fair (seed 1)\n" in entry
     assert (
-        "`heads`, by `round` and `coin`, in throws\n: how often of\\_two \\*it\\* fell\n\n`name`\n: a word\n:::"
+        f"\n- Command: `python -m toss`\n- Read in: [{gallery.title(CHAPTERS[0])}](../chapters/{CHAPTERS[0].name})\n"
         in entry
     )
-    experiments.run("coin", folder=tmp_path, record=True)
-    assert "- Missing" not in record_page.entry(coin, use)
+    explained = "`heads`, by `round` and `coin`, in throws\n: how often of\\_two \\*it\\* fell\n\n`name`\n: a word\n:::"
+    assert explained in entry
+    assert "- Missing" not in records.entry("coin", Coin(measured=2, missing=[]), [])
+    empty = records.entry("coin", Coin(measured=0, missing=["fair (seed 0)"]), [])
+    assert "\n- Missing: everything: it has not been measured yet\n- Command" in empty
+    assert "- Read in" not in empty and "- Measured" not in empty
 
 
-# Which figure is drawn from which record
+def test_a_record_is_read_where_it_is_named_or_shown(tmp_path):
+    shown = [nbformat.v4.new_output("display_data", {"text/html": '<a href="../pages/records.html#record-dice">'})]
+    cells = [
+        nbformat.v4.new_code_cell('load("coin")["fair"]\nload(f"cards{kind}")\nprint("lots")'),
+        nbformat.v4.new_code_cell("for name in names:\n    load(name)", outputs=shown),
+        nbformat.v4.new_markdown_cell('as `load("wheel")` does'),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "01-test.ipynb")
+    assert records.read_in(tmp_path / "01-test.ipynb") == {"coin", "cards*", "dice"}
 
 
-def drawn(*cells: str) -> dict[str, list[str]]:
-    """Return the records behind each figure that these cells save, in a chapter by themselves."""
-    sources, found = drawn_from.Sources(["coin", "dice", "dice-long", "cards"]), {}
-    for cell in cells:
-        behind = sources.read(cell)
-        found |= {name: sorted(behind) for name in gallery.saved_names(cell)}
-    return found
-
-
-READ, SAVE = 'record = experiments.recorded("coin")', 'plots.save(draw(it), "x")'
-GROUPS = 'groups = {"a": {}}\nfor name, group in groups.items():\n    group[1] = record[name]\nit = groups'
-
-
-@pytest.mark.parametrize(
-    "cells, behind",
-    [
-        ([READ, 'lines = {"a": record["a"]}\nit = plots.curves(lines)', SAVE], ["coin"]),
-        ([READ, "it = {}\nfor k in (1, 2):\n    it[k] = record[k]", SAVE], ["coin"]),
-        ([READ, GROUPS, SAVE], ["coin"]),
-        ([READ, "def read(label):\n    return record[label]", 'it = read("a")', SAVE], ["coin"]),
-        ([READ, 'it = []\nit.append(record["a"])', SAVE], ["coin"]),
-        ([READ, 'it = {"a": 1}\nit |= {"b": record["a"]}', SAVE], ["coin"]),
-        (['it = experiments.recorded("dice"), experiments.recorded("coin")', SAVE], ["coin", "dice"]),
-        (['for name in ("dice", "cards"):\n    it = experiments.recorded(name)', SAVE], ["cards", "dice"]),
-        (['for kind in ("", "-long"):\n    it = experiments.recorded(f"dice{kind}")', SAVE], ["dice", "dice-long"]),
-        ([READ, "it = train()", SAVE], []),
-        ([READ, "it = record", "it = train()", SAVE], []),
-        ([READ, 'for name in record:\n    pass\nit = [name for name in ("a", "b")]', SAVE], []),
-        ([READ, "def it(record):\n    return record", SAVE], []),
-    ],
-)
-def test_names_are_followed_from_the_record_to_the_figure(cells, behind):
-    assert drawn(*cells) == {"x": behind}
-
-
-def test_a_record_that_only_gives_numbers_is_read_nevertheless(tmp_path):
-    cells = [{"cell_type": "code", "source": source, "metadata": {}} for source in (READ, "print(record)")]
-    path = tmp_path / "01-test.ipynb"
-    path.write_text(json.dumps({"cells": cells}))
-    assert drawn_from.uses([path], ["coin", "dice"]) == {"coin": drawn_from.Use([path], []), "dice": drawn_from.Use()}
+def test_what_ran_on_a_gpu_is_a_table_and_what_did_not_is_named(tmp_path):
+    assert "`make gpu`" in records.on_gpu(tmp_path)
+    name, others = f"chapters/{CHAPTERS[0].stem}", f"solutions/{CHAPTERS[0].stem}"
+    ran = {"outcome": "a | b", "seconds": 9, "hardware": "H", "versions": "torch 2", "commit": "abc", "date": "today"}
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "gpu.json").write_text(json.dumps({name: ran}))
+    made = records.on_gpu(tmp_path)
+    assert f"\n| {name} | a \\| b | 9 s | H | torch 2; commit abc, today |\n" in made
+    missing = re.search(r"\nNot run yet: (.*)\.\n", made)[1].split(", ")
+    assert missing[0] == others and name not in missing and len(missing) == 2 * len(CHAPTERS) - 1
 
 
 # What stands beside a figure

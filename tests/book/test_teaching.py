@@ -29,7 +29,7 @@ CHAPTERS = {int(path.name[:2]): path for path in sorted(ROOT.glob("chapters/*.ip
 
 def reading(chapter: int) -> int:
     """Return how many minutes a chapter says that its reading takes."""
-    return minutes.said(json.loads(CHAPTERS[chapter].read_text("utf8")))
+    return minutes.announced(json.loads(CHAPTERS[chapter].read_text("utf8")))
 
 
 # The plans
@@ -105,7 +105,7 @@ def test_the_open_tasks_listed_are_those_of_the_notebooks():
 
 
 def test_the_projects_command_is_one_and_its_points_add_up():
-    page = (ROOT / "capstone.md").read_text(encoding="utf8")
+    page = (ROOT / "pages" / "capstone.md").read_text(encoding="utf8")
     (command,) = re.findall(r"^python -m unrolled (.*)$", page, re.MULTILINE)
     assert parser().parse_args(shlex.split(command)).command == "score"
     points = re.findall(r"^\| (\d+) \| ", page.split("## How to mark")[1], re.MULTILINE)
@@ -137,9 +137,9 @@ def test_code_that_writes_no_cell_passes_as_the_page_admits(number, function, ca
 
 def test_the_limits_named_are_those_of_the_configuration():
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT / "solutions")).load_config()
-    said = teaching.section("Grade")
-    (memory,) = re.findall(r"more than (\d+) GiB", said)
-    assert f"more than {config.Execute.timeout} seconds" in said
+    limits = teaching.section("Grade")
+    (memory,) = re.findall(r"more than (\d+) GiB", limits)
+    assert f"more than {config.Execute.timeout} seconds" in limits
     assert str(int(memory) * 2**30) in config.Execute.extra_arguments[0]
 
 
@@ -159,8 +159,7 @@ def test_the_exercises_that_a_seed_changes_are_those_named():
         seeded = {tool.name for tool in tools if any(getattr(n, "id", "") == "seed" for n in ast.walk(tool))}
         if names(exercise.cells) & {"seed", *seeded}:
             changed.append(number)
-    said = teaching.section("Variants").split("**Other sizes")[0]
-    named = re.findall(r"\b\d+\.\d+\b", said)
+    named = re.findall(r"\b\d+\.\d+\b", teaching.section("Variants").split("**Other sizes")[0])
     assert named == changed, f"a seed changes {changed}"
 
 

@@ -6,8 +6,8 @@ from urllib.parse import unquote
 
 from places import ROOT
 
-PAGE = ROOT / "glossary.md"
-PLACE = re.compile(r"chapter (\d+), \[([^\]]+)\]\((chapters/[\w-]+\.ipynb)#([^)]+)\)")
+PAGE = ROOT / "pages" / "glossary.md"
+PLACE = re.compile(r"chapter (\d+), \[([^\]]+)\]\(\.\./(chapters/[\w-]+\.ipynb)#([^)]+)\)")
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ def entry(part: str) -> Entry:
     if len(paragraphs) != 2:
         raise ValueError(f"{names[0]}: an entry has a meaning and, in a paragraph of its own, where it comes from")
     form = r"(?:Symbol: (?P<symbols>.*?)\. )?From (?P<origin>.*?)\.(?: Elsewhere: (?P<elsewhere>.*)\.)?"
-    if not (found := re.fullmatch(form, paragraphs[1])):
+    if not (match := re.fullmatch(form, paragraphs[1])):
         raise ValueError(f"{names[0]}: it says not 'From chapter ..., [section](address)', but {paragraphs[1]!r}")
-    places = [(int(number), name, path, unquote(end)) for number, name, path, end in PLACE.findall(found["origin"])]
-    symbols = re.findall(r"\$([^$]+)\$", found["symbols"] or "")
-    equations = re.findall(r"\{eq\}`([^`]+)`", found["origin"])
-    return Entry(tuple(names), paragraphs[0], tuple(symbols), tuple(places), tuple(equations), found["elsewhere"] or "")
+    places = [(int(number), name, path, unquote(end)) for number, name, path, end in PLACE.findall(match["origin"])]
+    symbols = re.findall(r"\$([^$]+)\$", match["symbols"] or "")
+    equations = re.findall(r"\{eq\}`([^`]+)`", match["origin"])
+    return Entry(tuple(names), paragraphs[0], tuple(symbols), tuple(places), tuple(equations), match["elsewhere"] or "")

@@ -4,7 +4,7 @@ import re
 
 from places import ROOT
 
-PAGE = (ROOT / "teaching.md").read_text(encoding="utf8")
+PAGE = (ROOT / "pages" / "teaching.md").read_text(encoding="utf8")
 
 
 def section(title: str) -> str:

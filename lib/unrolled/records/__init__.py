@@ -70,7 +70,7 @@ class Provenance(str):
         return str(self)
 
     def _repr_html_(self) -> str:
-        link = f'<a href="../records.html#record-{self.name}">{self.name}</a>'
+        link = f'<a href="../pages/records.html#record-{self.name}">{self.name}</a>'
         return f'<p class="provenance">Record: {link} ({html.escape(self.text)})</p>'
 
 

@@ -1,4 +1,4 @@
-"""A Sphinx extension for the library's pages: docstrings as Sphinx reads them, and links by readers' names.
+"""The library's pages: docstrings as Sphinx reads them, and links by readers' names.
 
 Readers import from rooms, as in ``from unrolled.cells import GRUCell``, and so the pages document the rooms' names.
 What refers to a name by the file it is written in, as annotations do, is led there.
@@ -11,6 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
+
+from extensions import SAFE
 
 SECTION = re.compile(r"(Args|Attributes|Example|Raises|Returns|Yields):$")
 RETURNED = ("Returns", "Yields")
@@ -102,4 +104,4 @@ def setup(app: Sphinx) -> dict:
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", process, priority=400)
     app.connect("missing-reference", resolve, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return SAFE

@@ -1,4 +1,4 @@
-"""A Sphinx extension: in a chapter, the first use of a term leads to the glossary, and of a function to its page.
+"""In a chapter, the first use of a term leads to the glossary, and of a function to its page.
 
 A notebook shows a role as it is typed, so the chapters' text has none for this, and the links are made when the pages
 are. A term is linked where it first stands in the text of a section; not in a heading, a formula, code or another
@@ -13,6 +13,8 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from extensions import SAFE
 
 CHAPTERS = "chapters/"
 SHOWN = "glossary-term"  # the class of what is linked: _static/book.css makes the link a quiet one
@@ -86,11 +88,11 @@ class FirstUses(SphinxPostTransform):
                     done.add(term)
                 continue
             made, end, line = [], 0, text.astext()
-            for found in anywhere.finditer(line):
-                if (term := named(found[0], free)) and term not in done:
-                    shown = nodes.inline("", found[0], classes=[SHOWN])
-                    made += [nodes.Text(line[end : found.start()]), self.link("std", "term", term, shown)]
-                    end = found.end()
+            for word in anywhere.finditer(line):
+                if (term := named(word[0], free)) and term not in done:
+                    shown = nodes.inline("", word[0], classes=[SHOWN])
+                    made += [nodes.Text(line[end : word.start()]), self.link("std", "term", term, shown)]
+                    end = word.end()
                     done.add(term)
             if made:
                 text.parent.replace(text, [*made, nodes.Text(line[end:])])
@@ -115,4 +117,4 @@ class FirstUses(SphinxPostTransform):
 def setup(app: Sphinx) -> dict:
     """Register the extension."""
     app.add_post_transform(FirstUses)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return SAFE

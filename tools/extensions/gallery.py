@@ -1,0 +1,111 @@
+"""The gallery: a card for every figure that a chapter's cell saves, as the directive ``{gallery}``."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from extensions import cells, fill
+
+GRID = """\
+## [{title}](../chapters/{file})
+
+::::{{grid}} 1 2 3 3
+:gutter: 2
+{cards}
+::::
+"""
+# A picture and not a figure, so that the chapter's figure is the only one that carries a number.
+CARD = """
+:::{{grid-item-card}}
+:class-card: gallery-card
+:img-top: ../figures/{name}.svg
+:img-alt: {alt}
+:link: {label}
+:link-type: ref
+{message}
+:::"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One saved figure.
+
+    Attributes:
+        name: the file's name without its ending.
+        alt: what it shows, for those who do not see it.
+        caption: the line below it, in Markdown.
+        label: the name by which the book refers to the figure in its chapter.
+    """
+
+    name: str
+    alt: str
+    caption: str
+    label: str
+
+    @property
+    def message(self) -> str:
+        """The first sentence of the caption, with which it says what is to be seen."""
+        return re.split(r"(?<=[.?!])\s", self.caption, maxsplit=1)[0]
+
+
+def saved_names(source: str) -> list[str]:
+    """Return the names that a cell's code passes to ``plots.save``, in order."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "plots.save":
+            arguments = dict(zip(("figure", "name"), node.args, strict=False))
+            arguments |= {keyword.arg: keyword.value for keyword in node.keywords}
+            names.append(ast.literal_eval(arguments["name"]))
+    return names
+
+
+def figures(notebook: Path) -> Iterator[Figure]:
+    """Yield the figures that a chapter saves, in its order.
+
+    Raises:
+        ValueError: a cell saves several figures, or its metadata lacks the alt text, the caption or the name.
+    """
+    for number, cell in enumerate(cells(notebook), start=1):
+        names = saved_names(cell["source"]) if cell["cell_type"] == "code" else []
+        if not names:
+            continue
+        where = f"{notebook.name}, cell {number}"
+        if len(names) > 1:
+            raise ValueError(f"{where} saves {len(names)} figures, {', '.join(names)}; a cell saves one")
+        metadata = cell["metadata"].get("mystnb", {})
+        places = (("image", "alt"), ("figure", "caption"), ("figure", "name"))
+        texts = {f"mystnb.{part}.{key}": metadata.get(part, {}).get(key, "") for part, key in places}
+        if missing := [key for key, text in texts.items() if not text]:
+            raise ValueError(f"{where} saves {names[0]!r} but its metadata lacks {', '.join(missing)}")
+        yield Figure(names[0], *(" ".join(text.split()) for text in texts.values()))
+
+
+def title(notebook: Path) -> str:
+    """Return a chapter's title, its first heading.
+
+    Raises:
+        ValueError: it has none.
+    """
+    for cell in cells(notebook):
+        if cell["cell_type"] == "markdown" and (heading := re.search(r"^# (.+)", cell["source"], re.MULTILINE)):
+            return heading[1].strip()
+    raise ValueError(f"{notebook.name} has no title; begin its first cell with '# '")
+
+
+def cards(root: Path) -> str:
+    """Return the cards of all figures of the chapters below `root`, a grid for each chapter."""
+    grids = []
+    for notebook in sorted(root.glob("chapters/*.ipynb")):
+        made = [CARD.format(**vars(figure), message=figure.message) for figure in figures(notebook)]
+        if made:
+            grids.append(GRID.format(title=title(notebook), file=notebook.name, cards="\n".join(made)))
+    return "\n".join(grids)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension."""
+    return fill(app, "gallery", cards)

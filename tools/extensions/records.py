@@ -1,0 +1,85 @@
+"""The page of records: what each measures, how, and which chapters read it; and what ran on a GPU.
+
+The directives ``{records}`` and ``{gpu}`` stand for it.
+"""
+
+import json
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from extensions import cells, fill, gallery, opened
+
+BOOK = Path(__file__).resolve().parents[2]
+NAMED = re.compile(r"\b(?:recorded|load)\(f?\"([^\"]+)\"")
+LINKED = re.compile(r"records\.html#record-([\w-]+)\"")
+
+
+def entries(root: Path) -> str:
+    """Return the parts of the page about the records, and where the chapters below `root` read them."""
+    reads = {chapter: read_in(chapter) for chapter in sorted(root.glob("chapters/*.ipynb"))}
+    parts = []
+    for name in opened.names():
+        readers = [chapter for chapter, patterns in reads.items() if any(fnmatchcase(name, x) for x in patterns)]
+        parts.append(entry(name, opened.load(name, complete=False), readers))
+    return "\n".join(parts)
+
+
+def read_in(chapter: Path) -> set[str]:
+    """Return the names of the records that a chapter reads, with a ``*`` for what a variable holds.
+
+    It names them where it reads them, or shows their provenance.
+    """
+    code = [cell for cell in cells(chapter) if cell["cell_type"] == "code"]
+    named = {re.sub(r"\{.*?\}", "*", name) for cell in code for name in NAMED.findall(cell["source"])}
+    shown = ["".join(x.get("data", {}).get("text/html", "")) for cell in code for x in cell.get("outputs", [])]
+    return named | {name for html in shown for name in LINKED.findall(html)}
+
+
+def entry(name: str, record: opened.Opened, readers: list[Path]) -> str:
+    """Return the part of the page that is about one record."""
+    facts = {"Contenders": ", ".join(f"`{label}`" for label in record.contenders)}
+    if len(record):
+        library = f"{record.circumstances('versions')}; commit {record.circumstances('commit')}"
+        facts |= {"Measured": record.provenance().text, "Library": library}
+    facts["Missing"] = plain(", ".join(record.missing)) if len(record) else "everything: it has not been measured yet"
+    facts["Command"] = f"`{record.command}`"
+    facts["Read in"] = ", ".join(f"[{gallery.title(path)}](../chapters/{path.name})" for path in readers)
+    listed = "\n".join(f"- {fact}: {text}" for fact, text in facts.items() if text)
+    metrics = []
+    for metric, (unit, about, axes) in record.metrics.items():
+        by = f", by {' and '.join(f'`{axis}`' for axis in axes)}" if axes else ""
+        metrics.append(f"`{metric}`{by}{f', in {plain(unit)}' if unit else ''}\n: {plain(about)}\n")
+    return (
+        f"(record-{name})=\n## {name}\n\n{plain(record.title)}.\n\n{listed}\n\n"
+        f":::{{dropdown}} What is measured\n{chr(10).join(metrics)}:::\n"
+    )
+
+
+def plain(text: str) -> str:
+    """Return a text in which Markdown finds no markup."""
+    return re.sub(r"([\\`*_$<>\[\]])", r"\\\1", text)
+
+
+def on_gpu(root: Path) -> str:
+    """Return what came of the notebooks that ``make gpu`` has run, and which it has not."""
+    file = root / "data" / "gpu.json"
+    written = json.loads(file.read_text(encoding="utf8")) if file.exists() else {}
+    if not written:
+        return "Not run yet: `make gpu` runs every solution on a GPU, and every chapter at full size.\n"
+    rows = ["| notebook | outcome | time | on | with |", "|---|---|---:|---|---|"]
+    for name, ran in written.items():
+        versions = f"{ran['versions']}; commit {ran['commit']}, {ran['date']}"
+        outcome = ran["outcome"].replace("|", "\\|")
+        rows.append(f"| {name} | {outcome} | {ran['seconds']} s | {ran['hardware']} | {versions} |")
+    paths = [*sorted(BOOK.glob("solutions/*.ipynb")), *sorted(BOOK.glob("chapters/*.ipynb"))]
+    missing = [name for path in paths if (name := f"{path.parent.name}/{path.stem}") not in written]
+    return "\n".join(rows) + "\n" + (f"\nNot run yet: {', '.join(missing)}.\n" if missing else "")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension."""
+    fill(app, "gpu", on_gpu)
+    return fill(app, "records", entries)
