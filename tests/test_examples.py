@@ -12,8 +12,8 @@ import pytest
 
 import unrolled
 
-ROOMS = ["answers", "bptt", "cells", "decoding", "experiments", "figures", "measure", "models", "ngram", "settings"]
-ROOMS += ["symbolic", "tasks", "text", "training"]
+ROOMS = ["answers", "bptt", "cells", "decoding", "figures", "measure", "models", "ngram", "records"]
+ROOMS += ["settings", "symbolic", "tasks", "text", "training"]
 MODULES = [module.name for module in pkgutil.walk_packages(unrolled.__path__, "unrolled.")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

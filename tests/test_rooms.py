@@ -13,19 +13,10 @@ import pytest
 from places import ROOT
 
 LIBRARY = ROOT / "lib" / "unrolled"
-FLOORS = ["settings", "whole_files", "text", "ngram", "cells", "cost", "bptt", "symbolic", "models", "decoding"]
-FLOORS += [
-    "measure",
-    "training",
-    "tasks",
-    "answers",
-    "figures",
-    "experiments",
-    "commands",
-    "__main__",
-]  # from the lowest to the highest
+FLOORS = ["settings", "whole_files", "records", "text", "ngram", "cells", "cost", "bptt", "symbolic", "models"]
+FLOORS += ["decoding", "measure", "training", "tasks", "answers", "figures", "commands", "__main__"]  # upwards
 PACKAGES = [room for room in FLOORS if (LIBRARY / room).is_dir()]
-HEAVY = {"matplotlib", "ipywidgets", "sympy", "pooch"}
+HEAVY = {"matplotlib", "ipywidgets", "sympy", "pooch", "scipy.stats"}
 
 
 def imports(path: Path) -> set[str]:

@@ -24,7 +24,7 @@ import unrolled
 from unrolled.text import stories
 
 package = Path(unrolled.__file__).parent
-records = {path.name: len(json.loads(path.read_text(encoding="utf-8"))) for path in package.rglob("measured/*.json")}
+records = {path.name: len(json.loads(path.read_text(encoding="utf-8"))) for path in package.rglob("records/*.json")}
 print(json.dumps([str(package), stories.corpus(1).text, records]))
 """
 

@@ -16,8 +16,9 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 
 import book
-from unrolled import experiments
-from unrolled.experiments import playground
+from lab import find, playground
+from lab.engine.run import run
+from unrolled import records
 from unrolled.figures import live
 from unrolled.models import load_model
 
@@ -33,15 +34,16 @@ def write_weights(runs: Path) -> None:
     Raises:
         SystemExit: a network that was trained here is not the one that the record measured.
     """
-    record = experiments.run("playground", folder=runs, record=True)
+    record, folders = run(find("playground"), folder=runs, record=True)
     MODELS.mkdir(parents=True, exist_ok=True)
-    for label, path in experiments.models("playground", runs).items():
+    for label, folder in zip(record, folders, strict=True):
+        path = folder / "model.model"
         written = playground.script(record[label].config, *load_model(path))
         if playground.digest(written) != record[label]["digest"][0]:
             raise SystemExit(f"{path} is not the network that was measured; delete {runs} and train it again")
         (MODELS / f"{label}.js").write_text(written, encoding="utf8")
         print(f"{label}: {len(written) / 1000:,.0f} kB", flush=True)
-    write_table(experiments.measured("playground"))
+    write_table(records.load("playground"))
 
 
 TABLE = """\
@@ -58,7 +60,7 @@ The network that reads dates rewrites {exact} of {asked} new ones without a mist
 """
 
 
-def write_table(record: experiments.Record) -> None:
+def write_table(record: records.Record) -> None:
     """Write what each network costs and recalls as a table, which the page includes."""
     edges = playground.EDGES
     lags = [f"under {edges[1]}", *(f"{low} to {high - 1}" for low, high in zip(edges[1:-1], edges[2:], strict=True))]

@@ -15,7 +15,7 @@ from unittest import mock
 import torch
 
 from execute import ROOT, ChapterError, execute, key
-from unrolled.experiments.provenance import circumstances
+from lab.engine.provenance import circumstances
 
 WRITTEN = ROOT / "data" / "gpu.json"
 SWITCHES = {

@@ -8,9 +8,10 @@ import pytest
 
 import book
 import exercises
-from extensions import gallery, opened, reading
+from extensions import gallery, reading
 from minutes import announced, hours
 from places import ROOT
+from unrolled import records
 
 pytestmark = pytest.mark.book
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
@@ -26,7 +27,7 @@ def read(name: str) -> str:
 @pytest.fixture(scope="module")
 def network():
     """The network of the picture, as it was measured."""
-    return opened.load(reading.RECORD)[reading.NETWORK]
+    return records.load(reading.RECORD)[reading.NETWORK]
 
 
 @pytest.fixture(scope="module")

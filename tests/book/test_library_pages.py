@@ -51,7 +51,7 @@ def imported(code: str) -> set[str]:
 
 @cache
 def used() -> set[str]:
-    """Return the functions and classes that notebooks import, except those of single experiments."""
+    """Return the functions and classes that notebooks import."""
     names = set()
     for path in NOTEBOOKS:
         for cell in json.loads(path.read_text(encoding="utf8"))["cells"]:
@@ -61,7 +61,7 @@ def used() -> set[str]:
     return {
         name
         for name, module in things.items()
-        if callable(getattr(module, name.rpartition(".")[2], None)) and not name.startswith("unrolled.experiments.")
+        if callable(getattr(module, name.rpartition(".")[2], None))
     }
 
 

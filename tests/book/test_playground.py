@@ -11,10 +11,10 @@ import pytest
 import torch
 
 import demonstrations as tool
+from lab import playground
 from places import ROOT
 from running import READ, REWRITE, in_python, largest_difference, rewritten, source
-from unrolled import experiments
-from unrolled.experiments import playground
+from unrolled import records
 from unrolled.figures import live
 from unrolled.models import EncoderDecoder, LanguageModel
 from unrolled.tasks.rewriting import Dates
@@ -22,7 +22,7 @@ from unrolled.text import WordVocabulary, stories
 
 pytestmark = pytest.mark.book
 PAGE = (ROOT / "pages" / "playground.md").read_text(encoding="utf8")
-RECORD = experiments.measured("playground")
+RECORD = records.load("playground")
 
 
 def data(name: str) -> dict:

@@ -9,8 +9,9 @@ import nbformat
 import pytest
 
 import book
-from extensions import gallery, opened, records
+from extensions import gallery, records
 from places import ROOT
+from unrolled.records import load, names
 
 pytestmark = pytest.mark.book
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
@@ -19,8 +20,8 @@ CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
 def test_every_record_has_its_place_and_a_displayed_provenance_leads_there(html):
     page = (html / "pages" / "records.html").read_text(encoding="utf8")
     places = re.findall(r'id="record-([\w-]+)"', page)
-    assert places == opened.names() and 'id="measured-on-a-gpu"' in page
-    link = re.search(r'href="\.\./([^"#]+)#record-([^"]+)"', opened.load(places[0]).provenance()._repr_html_())
+    assert places == names() and 'id="measured-on-a-gpu"' in page
+    link = re.search(r'href="\.\./([^"#]+)#record-([^"]+)"', load(places[0]).provenance()._repr_html_())
     assert link.groups() == ("pages/records.html", places[0])
     assert "pages/records" in book.pages(book.contents(student=True))
 
@@ -28,11 +29,8 @@ def test_every_record_has_its_place_and_a_displayed_provenance_leads_there(html)
 class Coin(SimpleNamespace):
     """A record of two coins."""
 
-    title, command, contenders = "Toss <coins>", "python -m toss", {"fair": 0, "bent": 0}
+    title, contenders = "Toss <coins>", {"fair": 0, "bent": 0}
     metrics = {"heads": ("throws", "how often of_two *it* fell", ("round", "coin")), "name": ("", "a word", ())}
-
-    def __len__(self) -> int:
-        return self.measured
 
     def provenance(self):
         return SimpleNamespace(text="1 seed, 0 s")
@@ -42,19 +40,17 @@ class Coin(SimpleNamespace):
 
 
 def test_an_entry_says_what_is_known_and_what_is_missing():
-    entry = records.entry("coin", Coin(measured=1, missing=["fair (seed 1)"]), CHAPTERS[:1])
+    entry = records.entry("coin", Coin(missing=["fair (seed 1)"]), CHAPTERS[:1])
     assert entry.startswith("(record-coin)=\n## coin\n\nToss \\<coins\\>.\n\n- Contenders: `fair`, `bent`\n")
     assert "\n- Measured: 1 seed, 0 s\n- Library: the versions; commit the commit\n- Missing: fair (seed 1)\n" in entry
     assert (
-        f"\n- Command: `python -m toss`\n- Read in: [{gallery.title(CHAPTERS[0])}](../chapters/{CHAPTERS[0].name})\n"
+        f"\n- Command: `python -m lab run coin --record`\n- Read in: [{gallery.title(CHAPTERS[0])}](../chapters/{CHAPTERS[0].name})\n"
         in entry
     )
     explained = "`heads`, by `round` and `coin`, in throws\n: how often of\\_two \\*it\\* fell\n\n`name`\n: a word\n:::"
     assert explained in entry
-    assert "- Missing" not in records.entry("coin", Coin(measured=2, missing=[]), [])
-    empty = records.entry("coin", Coin(measured=0, missing=["fair (seed 0)"]), [])
-    assert "\n- Missing: everything: it has not been measured yet\n- Command" in empty
-    assert "- Read in" not in empty and "- Measured" not in empty
+    whole = records.entry("coin", Coin(missing=[]), [])
+    assert "- Missing" not in whole and "- Read in" not in whole
 
 
 def test_a_record_is_read_where_it_is_named_or_shown(tmp_path):

@@ -34,7 +34,7 @@ def has(cell: dict, tag: str) -> bool:
 def reads_or_draws(cell: dict) -> bool:
     """Say whether a cell reads a record or saves a figure."""
     calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(text(cell))) if isinstance(node, ast.Call)]
-    return any(call in ("plots.save", "experiments.recorded") for call in calls)
+    return any(call in ("plots.save", "records.load") for call in calls)
 
 
 # Each rule yields what is wrong with a notebook, and nothing where all is well.
@@ -116,7 +116,7 @@ def specimen() -> dict:
     caption = "It falls. One thing against another."
     cells = [cell("import torch", "Imports"), cell("x = 1\n\n" * 119)]
     cells += [cell("plots.save(fig, 'a')", "How this figure is made", caption=caption)]
-    cells += [cell("record = experiments.recorded('b')", "How this table is made and checked")]
+    cells += [cell("record = records.load('b')", "How this table is made and checked")]
     cells += [cell("plots.save(fig, 'c')", None, EXCEPTION, caption=caption)]
     return {"cells": cells}
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from myst_parser.mdit_to_docutils.base import default_slugify
 from sphinx.application import Sphinx
 
-from extensions import cells, fill, opened
+from extensions import cells, fill
+from unrolled import records
 
 HEADING = re.compile(r"^#{1,3} (.+)$", re.MULTILINE)
 UNTESTED = "could not be tested here"
@@ -189,7 +190,7 @@ def recorded(reference: str, digits: int) -> str:
         ValueError: it is a single number or another table: a place is missing, or there are too many.
     """
     record, contender, metric, at = re.fullmatch(r"([^/]+)/(.+)/(\w+)((?:\[\d+\])*)", reference).groups()
-    values = opened.load(record)[contender][metric]  # (seeds, ...)
+    values = records.load(record)[contender][metric]  # (seeds, ...)
     for number in re.findall(r"\d+", at):
         values = values[:, int(number)]
     if values.ndim != 1 or len(values) < 2:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from extensions import fill, opened
+from extensions import fill
+from unrolled import records
 from unrolled.text import stories
 
 RECORD, NETWORK = "stories-chars", "gru"
@@ -44,7 +45,7 @@ def story() -> tuple[str, int, dict[str, list[int]]]:
         The text; the place of the name in that sentence, which a reader has to remember; and for each question, the
         places just behind a mention that answers it, in order.
     """
-    config = opened.load(RECORD)[NETWORK].config
+    config = records.load(RECORD)[NETWORK].config
     chosen = stories.corpus(config["asked"], seed=1).stories[STORY]
     own = [recall for recall in chosen.recalls if recall.variable == "hero"]
     names = [recall for recall in own if recall.kind == "name"]
@@ -68,7 +69,7 @@ def known(last: int, mentions: dict[str, list[int]]) -> dict[str, list[tuple[int
     Returns:
         For each question, numbers of symbols read, in order, each with the share that holds from there on.
     """
-    network = opened.load(RECORD)[NETWORK]
+    network = records.load(RECORD)[NETWORK]
     edges, shares = network.config["edges"], {}
     for question, places in mentions.items():
         bins, steps = (100 * network[question].mean(axis=0)).round(), []  # the mean is over the seeds
@@ -93,7 +94,7 @@ def picture(root: Path) -> str:
         coming=html.escape(text[last:]),
         meters="\n".join(meters),
         last=last,
-        weights=int(opened.load(RECORD)[NETWORK]["parameters"].mean()),
+        weights=int(records.load(RECORD)[NETWORK]["parameters"].mean()),
     )
 
 

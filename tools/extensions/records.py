@@ -10,10 +10,11 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from extensions import cells, fill, gallery, opened
+from extensions import cells, fill, gallery
+from unrolled import records
 
 BOOK = Path(__file__).resolve().parents[2]
-NAMED = re.compile(r"\b(?:recorded|load)\(f?\"([^\"]+)\"")
+NAMED = re.compile(r"\bload\(f?\"([^\"]+)\"")
 LINKED = re.compile(r"records\.html#record-([\w-]+)\"")
 
 
@@ -21,9 +22,9 @@ def entries(root: Path) -> str:
     """Return the parts of the page about the records, and where the chapters below `root` read them."""
     reads = {chapter: read_in(chapter) for chapter in sorted(root.glob("chapters/*.ipynb"))}
     parts = []
-    for name in opened.names():
+    for name in records.names():
         readers = [chapter for chapter, patterns in reads.items() if any(fnmatchcase(name, x) for x in patterns)]
-        parts.append(entry(name, opened.load(name, complete=False), readers))
+        parts.append(entry(name, records.load(name, complete=False), readers))
     return "\n".join(parts)
 
 
@@ -38,14 +39,12 @@ def read_in(chapter: Path) -> set[str]:
     return named | {name for html in shown for name in LINKED.findall(html)}
 
 
-def entry(name: str, record: opened.Opened, readers: list[Path]) -> str:
+def entry(name: str, record: records.Record, readers: list[Path]) -> str:
     """Return the part of the page that is about one record."""
+    library = f"{record.circumstances('versions')}; commit {record.circumstances('commit')}"
     facts = {"Contenders": ", ".join(f"`{label}`" for label in record.contenders)}
-    if len(record):
-        library = f"{record.circumstances('versions')}; commit {record.circumstances('commit')}"
-        facts |= {"Measured": record.provenance().text, "Library": library}
-    facts["Missing"] = plain(", ".join(record.missing)) if len(record) else "everything: it has not been measured yet"
-    facts["Command"] = f"`{record.command}`"
+    facts |= {"Measured": record.provenance().text, "Library": library, "Missing": plain(", ".join(record.missing))}
+    facts["Command"] = f"`python -m lab run {name} --record`"
     facts["Read in"] = ", ".join(f"[{gallery.title(path)}](../chapters/{path.name})" for path in readers)
     listed = "\n".join(f"- {fact}: {text}" for fact, text in facts.items() if text)
     metrics = []
