@@ -45,7 +45,7 @@ exercises: environment  ## generate exercises/ from solutions/
 	@$(RUN) tools/exercises.py
 
 records: environment  ## measure the records that are missing or stale (NAME=rnn-windows: one experiment)
-	@$(RUN) -m unrolled records $(NAME)
+	@$(RUN) -m lab records $(NAME)
 
 playground: environment  ## train what is missing of the page's networks, write their weights and the page's pictures
 	@$(RUN) tools/demonstrations.py

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from lab.ch11_attention.bottleneck import TEST_SEED, answering, right, task_of
+from lab.ch11_attention.bottleneck import TEST_SEED, answering, task_of
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.texts import unseen_stories
 from lab.engine.training import NATS, PARAMETERS, fit, fit_examples, parameters
@@ -22,6 +22,7 @@ from unrolled.figures.weights import weights_script
 from unrolled.measure import evaluate, first_choice_by_lag, recall_by_lag
 from unrolled.models import NeuralModel
 from unrolled.records import Metric
+from unrolled.tasks.rewriting import right
 from unrolled.text import stories
 
 EDGES = [1, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters since the last mention

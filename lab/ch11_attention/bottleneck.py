@@ -24,11 +24,9 @@ from lab.engine.training import (
     recipe_of,
     training_seconds,
 )
-from unrolled.decoding import translate
-from unrolled.models import EncoderDecoder
 from unrolled.records import Metric
 from unrolled.tasks import rewriting
-from unrolled.tasks.rewriting import START, STOP, Fresh, Pair, exact
+from unrolled.tasks.rewriting import START, Fresh, right
 from unrolled.text import Vocabulary, WordVocabulary, pad_pairs
 
 VALIDATION_SEED, TEST_SEED = 4001 * 1_000_000, 4002 * 1_000_000  # beyond all that `Fresh` draws from
@@ -73,19 +71,6 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
         sizes = zip(batches, config["lengths"], strict=True)
         result["by_length"] = [right(trained.model, pairs, length + 1) for pairs, length in sizes]
     return result
-
-
-def right(network: EncoderDecoder, pairs: list[Pair], most: int) -> float:
-    """Return the share of targets that a network writes exactly, greedily.
-
-    Args:
-        network: the model.
-        pairs: sources and targets.
-        most: the largest number of symbols of a target; what goes on longer is wrong in any case.
-    """
-    batch = pad_pairs(pairs, start=START)
-    hypotheses = translate(network, batch.sources, batch.lengths, start=START, stop=STOP, length=most)
-    return exact([hypothesis.tokens for hypothesis in hypotheses], pairs)
 
 
 METRICS = {

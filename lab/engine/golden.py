@@ -130,7 +130,7 @@ def small(config: Config, **changes: Any) -> Config:
         config["text"] = config["text"] | {"corpus": "stories", "characters": CHARACTERS}
     if "recipe" in config:
         kept = {name: value for name, value in config["recipe"].items() if name != "symbols_per_update"}
-        config["recipe"] = kept | STEPS
+        config["recipe"] = kept | STEPS | ({"precision": "float32"} if "precision" in kept else {})
     if "model" in config:
         config["model"] = _tiny(config["model"])
     if "grid" in config:

@@ -16,6 +16,8 @@ from typing import ClassVar
 
 import torch
 
+from unrolled.decoding import translate
+from unrolled.models import EncoderDecoder
 from unrolled.text import PairBatch, pad_pairs
 
 START, STOP = 0, 1  # the first symbols of every target vocabulary
@@ -231,20 +233,20 @@ class Fresh:
         return hashlib.sha256(f"{self.task} {self.batch} {self.seed}".encode()).hexdigest()[:16]
 
 
-def exact(written: Sequence[torch.Tensor], pairs: Sequence[Pair]) -> float:
-    """Return the share of targets that were written without a mistake, end symbol included.
+def right(network: EncoderDecoder, pairs: Sequence[Pair], most: int) -> float:
+    """Return the share of targets that a network writes without a mistake, end symbol included, greedily.
 
     Args:
-        written: what was written for each source, symbol numbers.
+        network: the model.
         pairs: the sources and their targets.
+        most: the largest number of symbols of a target; what goes on longer is wrong in any case.
 
     Raises:
-        ValueError: there are none, or not as many on both sides.
-
-    Example:
-        >>> exact([torch.tensor([4, 1]), torch.tensor([1])], [(torch.tensor([2]), torch.tensor([4, 1]))] * 2)
-        0.5
+        ValueError: there are no pairs.
     """
-    if not len(pairs) or len(written) != len(pairs):
-        raise ValueError(f"there are {len(written)} answers to {len(pairs)} pairs; give one for each")
-    return sum(torch.equal(answer, target) for answer, (_, target) in zip(written, pairs, strict=True)) / len(pairs)
+    if not len(pairs):
+        raise ValueError("there are no pairs; give one or more")
+    batch = pad_pairs(pairs, start=START)
+    written = translate(network, batch.sources, batch.lengths, start=START, stop=STOP, length=most)
+    matches = (torch.equal(best.tokens, target) for best, (_, target) in zip(written, pairs, strict=True))
+    return sum(matches) / len(pairs)

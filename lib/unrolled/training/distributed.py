@@ -1,6 +1,6 @@
 """Share one training among several processes, on one machine or on many, started by ``torchrun``.
 
-    torchrun --nproc-per-node 2 -m unrolled run NAME
+    torchrun --nproc-per-node 2 -m lab run NAME
 
 Every process has all the weights and its own streams, which are neighbouring rows of the batch. With n processes, L_p
 the mean loss of the streams of process p, and g_p its gradient, all of them update with
