@@ -12,7 +12,7 @@ from functools import cache
 import yaml
 from pybtex.database import parse_file
 
-from execute import ROOT, chapters
+from notebooks import ROOT, chapters
 
 NUMBERED = re.compile(r"\$\$((?:(?!\$\$).)+)\$\$[ \t]*\((eq-[\w-]+)\)", re.DOTALL)
 ROLE = re.compile(r"\{[a-z]+(?::\w+)?\}`[^`\n]+`")

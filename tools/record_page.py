@@ -4,12 +4,13 @@
 page.
 """
 
+import json
 import re
 from pathlib import Path
+from typing import NamedTuple
 
-import drawn_from
 import gallery
-import gpu
+from notebooks import gpu
 from unrolled import experiments
 from unrolled.experiments import Experiment, Metric, Record, records
 
@@ -26,15 +27,34 @@ missing from any.
 """
 
 
+class Use(NamedTuple):
+    """Where the book uses a record: the chapters whose code names it, and the figures of the cells that do."""
+
+    chapters: list[Path]
+    figures: list[gallery.Figure]
+
+
+def use(name: str, chapters: list[Path]) -> Use:
+    """Return where chapters use a record."""
+    readers, drawn = [], []
+    for path in chapters:
+        cells = json.loads(path.read_text(encoding="utf8"))["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        naming = [source for source in code if re.search(rf"[\"']{name}[\"']", source)]
+        saved = [figure for source in naming for figure in gallery.saved_names(source)]
+        readers += [path] if naming else []
+        drawn += [figure for figure in gallery.figures(path) if figure.name in saved]
+    return Use(readers, drawn)
+
+
 def page(root: Path) -> str:
     """Return the page: every experiment's record, where the chapters below `root` use it, and what ran on a GPU."""
-    names = list(experiments.EXPERIMENTS)
-    uses = drawn_from.uses(sorted(root.glob("chapters/*.ipynb")), names)
-    entries = "".join(entry(experiments.find(name), uses[name]) for name in names)
+    chapters = sorted(root.glob("chapters/*.ipynb"))
+    entries = "".join(entry(experiments.find(name), use(name, chapters)) for name in experiments.EXPERIMENTS)
     return HEAD + entries + gpu.section(root, gpu.WRITTEN)
 
 
-def entry(experiment: Experiment, use: drawn_from.Use) -> str:
+def entry(experiment: Experiment, use: Use) -> str:
     """Return the part of the page that is about one experiment."""
     recorded = (records.FOLDER / f"{experiment.name}.json").exists()
     record = records.load_record(experiment.name) if recorded else Record(experiment.name, "quick", {}, {})
@@ -53,7 +73,7 @@ def entry(experiment: Experiment, use: drawn_from.Use) -> str:
 """
 
 
-def description(experiment: Experiment, record: Record, use: drawn_from.Use) -> dict[str, str]:
+def description(experiment: Experiment, record: Record, use: Use) -> dict[str, str]:
     """Return what there is to say about a record, each fact under its name; some may be empty."""
     chapters = (f"[{gallery.title(path)}](chapters/{path.name})" for path in use.chapters)
     missing = [f"`{label}` (seed {seed})" for _, _, label, seed, _ in experiments.wanting(experiment.name)]

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import gallery
-from execute import copy_of, figures_of, is_fresh
+from notebooks import copy_of, figures_of, is_fresh
 from places import ROOT
 
 pytestmark = pytest.mark.book

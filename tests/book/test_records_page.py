@@ -8,7 +8,6 @@ import nbformat
 import pytest
 
 import book
-import drawn_from
 import gallery
 import record_page
 from places import ROOT
@@ -57,8 +56,8 @@ def coin(monkeypatch, tmp_path):
 
 
 def test_an_entry_says_what_is_known_and_what_is_missing(coin, tmp_path):
-    use = drawn_from.Use(CHAPTERS[:1], list(gallery.figures(CHAPTERS[0]))[:2])
-    empty = record_page.entry(coin, drawn_from.Use())
+    use = record_page.Use(CHAPTERS[:1], list(gallery.figures(CHAPTERS[0]))[:2])
+    empty = record_page.entry(coin, record_page.Use([], []))
     assert "\n- Missing: everything: it has not been measured yet\n" in empty
     assert "image" not in empty and "- Read in" not in empty and "- Measured" not in empty
     experiments.run("coin", seeds=[0], folder=tmp_path, contenders=["fair"], record=True)
@@ -80,49 +79,11 @@ def test_an_entry_says_what_is_known_and_what_is_missing(coin, tmp_path):
     assert "- Missing" not in record_page.entry(coin, use)
 
 
-# Which figure is drawn from which record
-
-
-def drawn(*cells: str) -> dict[str, list[str]]:
-    """Return the records behind each figure that these cells save, in a chapter by themselves."""
-    sources, found = drawn_from.Sources(["coin", "dice", "dice-long", "cards"]), {}
-    for cell in cells:
-        behind = sources.read(cell)
-        found |= {name: sorted(behind) for name in gallery.saved_names(cell)}
-    return found
-
-
-READ, SAVE = 'record = experiments.recorded("coin")', 'plots.save(draw(it), "x")'
-GROUPS = 'groups = {"a": {}}\nfor name, group in groups.items():\n    group[1] = record[name]\nit = groups'
-
-
-@pytest.mark.parametrize(
-    "cells, behind",
-    [
-        ([READ, 'lines = {"a": record["a"]}\nit = plots.curves(lines)', SAVE], ["coin"]),
-        ([READ, "it = {}\nfor k in (1, 2):\n    it[k] = record[k]", SAVE], ["coin"]),
-        ([READ, GROUPS, SAVE], ["coin"]),
-        ([READ, "def read(label):\n    return record[label]", 'it = read("a")', SAVE], ["coin"]),
-        ([READ, 'it = []\nit.append(record["a"])', SAVE], ["coin"]),
-        ([READ, 'it = {"a": 1}\nit |= {"b": record["a"]}', SAVE], ["coin"]),
-        (['it = experiments.recorded("dice"), experiments.recorded("coin")', SAVE], ["coin", "dice"]),
-        (['for name in ("dice", "cards"):\n    it = experiments.recorded(name)', SAVE], ["cards", "dice"]),
-        (['for kind in ("", "-long"):\n    it = experiments.recorded(f"dice{kind}")', SAVE], ["dice", "dice-long"]),
-        ([READ, "it = train()", SAVE], []),
-        ([READ, "it = record", "it = train()", SAVE], []),
-        ([READ, 'for name in record:\n    pass\nit = [name for name in ("a", "b")]', SAVE], []),
-        ([READ, "def it(record):\n    return record", SAVE], []),
-    ],
-)
-def test_names_are_followed_from_the_record_to_the_figure(cells, behind):
-    assert drawn(*cells) == {"x": behind}
-
-
-def test_a_record_that_only_gives_numbers_is_read_nevertheless(tmp_path):
-    cells = [{"cell_type": "code", "source": source, "metadata": {}} for source in (READ, "print(record)")]
+def test_a_record_is_read_where_code_names_it(tmp_path):
+    cells = [{"cell_type": "code", "source": source, "metadata": {}} for source in ('read("coin")', "print(coin)")]
     path = tmp_path / "01-test.ipynb"
     path.write_text(json.dumps({"cells": cells}))
-    assert drawn_from.uses([path], ["coin", "dice"]) == {"coin": drawn_from.Use([path], []), "dice": drawn_from.Use()}
+    assert record_page.use("coin", [path]) == ([path], []) and record_page.use("dice", [path]) == ([], [])
 
 
 # What stands beside a figure

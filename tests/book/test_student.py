@@ -5,7 +5,7 @@ import pytest
 
 import book
 import student
-from execute import chapters
+from notebooks import chapters
 from places import ROOT
 
 pytestmark = pytest.mark.book

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import adopt
 from unrolled import experiments
 from unrolled.__main__ import main
 from unrolled.experiments import RecordError, reading, records
@@ -244,30 +243,6 @@ def test_nobody_knows_how_long_a_part_took_that_was_stopped(coin, tmp_path):
 
     assert "2 seeds, several runs on" in said(10.0, None)
     assert "1 seed, 90 s on" in said(90.0) and "2 seeds, 3 min on" in said(90.0, 90.0)
-
-
-def test_a_new_argument_is_adopted_and_nothing_else_is(coin, tmp_path, monkeypatch):
-    experiments.run("coin", folder=tmp_path / "runs", record=True)
-    before, configs = records.load_record("coin"), experiments.EXPERIMENTS["coin"].contenders["quick"]
-    configs["fair"]["edge"] = {"thick": None}
-    configs["loaded"] |= {"sides": 8, "edge": {"thick": None}}
-    assert len(experiments.wanting("coin")) == 6
-    said = adopt.adopt("coin")
-    assert said == ["coin fair: completed", "coin loaded: not completed, 6 was measured, and it is 8 now"]
-    record = records.load_record("coin")  # which checks the seals
-    assert record.configs == {"fair": {"sides": 2, "edge": {"thick": None}}, "loaded": {"sides": 6}}
-    assert [part.metrics for part in record.parts.values()] == [part.metrics for part in before.parts.values()]
-    assert [part[2] for part in experiments.wanting("coin")] == ["loaded"] * 3
-    assert adopt.adopt("coin") == said[1:]
-
-
-def test_an_argument_is_not_adopted_where_the_training_is_another_now(coin, tmp_path, monkeypatch):
-    experiments.run("coin", folder=tmp_path / "runs", record=True)
-    before = (records.FOLDER / "coin.json").read_bytes()
-    experiments.EXPERIMENTS["coin"].contenders["quick"]["fair"]["edge"] = None
-    monkeypatch.setattr(adopt, "fingerprint", lambda config: {"losses": [1.0]})
-    assert adopt.adopt("coin") == ["coin fair: not completed, its fingerprint differs in losses"]
-    assert (records.FOLDER / "coin.json").read_bytes() == before
 
 
 # The book's own
