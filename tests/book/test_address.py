@@ -52,8 +52,8 @@ def test_the_bootstrap_cell_says_what_it_could_not_install(tmp_path, beside):
 def test_the_bootstrap_cell_fetches_nothing_from_the_placeholder(tmp_path):
     code = bootstrap_cell.TEXT.replace("{repository}", "https://github.com/OWNER/unrolled")
     called = "import subprocess; subprocess.run = lambda *_, **__: sys.exit('it called pip')\n"
-    said = bootstrap(tmp_path, called + code).splitlines()[-1]
-    assert said.startswith("RuntimeError: the book has no address yet: set UNROLLED_ADDRESS, or run make address")
+    message = bootstrap(tmp_path, called + code).splitlines()[-1]
+    assert message.startswith("RuntimeError: the book has no address yet: set UNROLLED_ADDRESS, or run make address")
     assert "it called pip" in bootstrap(tmp_path, called + code, UNROLLED_ADDRESS="./here")
 
 
@@ -94,13 +94,13 @@ def test_the_address_changes_everywhere_and_again(copy, monkeypatch):
 def versions(root: Path) -> dict[str, set[str]]:
     """Return the versions, or tags, that buttons, notebooks, metadata and library name, by the place."""
     read = {path: path.read_text("utf8") for path in address.files(root) if path.suffix in (".ipynb", ".md")}
-    found = {path.name: set(re.findall(r"git\+https://[^@\s]+@([^\"\\]+)", text)) for path, text in read.items()}
-    found |= {"badges": {tag for text in read.values() for tag in re.findall(r"colab\S+/blob/([^/]+)/", text)}}
-    found["buttons"] = {yaml.safe_load((root / "_config.yml").read_text("utf8"))["repository"]["branch"]}
-    found["citation"] = {"v" + str(yaml.safe_load((root / "CITATION.cff").read_text("utf8"))["version"])}
+    versions = {path.name: set(re.findall(r"git\+https://[^@\s]+@([^\"\\]+)", text)) for path, text in read.items()}
+    versions |= {"badges": {tag for text in read.values() for tag in re.findall(r"colab\S+/blob/([^/]+)/", text)}}
+    versions["buttons"] = {yaml.safe_load((root / "_config.yml").read_text("utf8"))["repository"]["branch"]}
+    versions["citation"] = {"v" + str(yaml.safe_load((root / "CITATION.cff").read_text("utf8"))["version"])}
     library = (root / "lib" / "unrolled" / "__init__.py").read_text("utf8")
-    found["library"] = {"v" + re.search(r'^__version__ = "(.+)"$', library, re.MULTILINE)[1]}
-    return {place: tags for place, tags in found.items() if tags}
+    versions["library"] = {"v" + re.search(r'^__version__ = "(.+)"$', library, re.MULTILINE)[1]}
+    return {place: tags for place, tags in versions.items() if tags}
 
 
 def test_text_library_and_buttons_are_of_one_tag_which_the_version_decides(copy):

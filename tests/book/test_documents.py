@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
@@ -116,7 +115,7 @@ AMERICAN = re.compile(  # no word that is British, too, such as "size" and "metr
 def american(text: str) -> list[str]:
     """Return the words of a text, its code and its formulas left out, that are spelt as in American English."""
     prose = re.sub(r"```\w*\n.*?```|`[^`]*`|\]\([^)]*\)|\$[^$]*\$|https?://\S+", "", text, flags=re.DOTALL)
-    return [found[0] for found in AMERICAN.finditer(prose)]
+    return [word[0] for word in AMERICAN.finditer(prose)]
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)

@@ -42,10 +42,10 @@ def test_every_question_has_one_answer(self_test):
 def test_answer_1_shapes(self_test):
     x = np.ones((5, 2))
     W = np.array([[1, 2], [0, -1], [3, 1]])
-    said = answer(self_test, 1)
-    assert said.startswith("`x @ W.T`")
-    assert f"`W` has shape `{W.shape}`" in said and f"is `{(x @ W.T).shape}`" in said
-    assert str(tuple((W @ [2, 1]).tolist())) in said
+    text = answer(self_test, 1)
+    assert text.startswith("`x @ W.T`")
+    assert f"`W` has shape `{W.shape}`" in text and f"is `{(x @ W.T).shape}`" in text
+    assert str(tuple((W @ [2, 1]).tolist())) in text
 
 
 def test_answer_2_powers(self_test):
@@ -59,23 +59,23 @@ def test_answer_2_powers(self_test):
 
 def test_answer_3_norm_and_eigenvalue(self_test):
     A = np.array([[0, 2], [0, 0]])
-    said = answer(self_test, 3)
-    assert not np.linalg.eigvals(A).any() and said.startswith("Both eigenvalues are 0.")
-    assert np.linalg.svd(A)[1].tolist() == [2, 0] and "are 2 and 0." in said
-    assert (A @ [0, 1]).tolist() == [2, 0] and r"$(0, 1)^\top$ becomes $(2, 0)^\top$" in said
-    assert not (A @ A).any() and r"$\mathbf{A}^2 = \mathbf{0}$" in said
+    text = answer(self_test, 3)
+    assert not np.linalg.eigvals(A).any() and text.startswith("Both eigenvalues are 0.")
+    assert np.linalg.svd(A)[1].tolist() == [2, 0] and "are 2 and 0." in text
+    assert (A @ [0, 1]).tolist() == [2, 0] and r"$(0, 1)^\top$ becomes $(2, 0)^\top$" in text
+    assert not (A @ A).any() and r"$\mathbf{A}^2 = \mathbf{0}$" in text
 
 
 def test_answer_4_chain_rule(self_test):
     w, x, step = 0.5, 2.0, 1e-6
     slope = (math.tanh((w + step) * x) - math.tanh((w - step) * x)) / (2 * step)
     assert slope == pytest.approx(x * (1 - math.tanh(w * x) ** 2))
-    said = answer(self_test, 4)
-    assert rf"\approx {slope:.3f}$" in said
+    text = answer(self_test, 4)
+    assert rf"\approx {slope:.3f}$" in text
     x = 3
     through_u, through_v = x**2 * 2, 2 * x * 2 * x
-    assert f"= {through_u}$, through $v$" in said and f"= {through_v}$." in said
-    assert f"Together they are {through_u + through_v}" in said and f"= {6 * x**2}$" in said
+    assert f"= {through_u}$, through $v$" in text and f"= {through_v}$." in text
+    assert f"Together they are {through_u + through_v}" in text and f"= {6 * x**2}$" in text
 
 
 def test_answers_5_6_and_13_are_what_the_code_prints(self_test):
@@ -91,11 +91,11 @@ def test_answers_5_6_and_13_are_what_the_code_prints(self_test):
 def test_answer_7_cost(self_test):
     p = np.array([1 / 2, 1 / 4, 1 / 8])
     nats = -np.log(p).mean()
-    said = answer(self_test, 7)
-    assert f"$1/{1 / p.prod():.0f}$" in said
-    assert nats == pytest.approx(2 * math.log(2)) and rf"\approx {nats:.3f}$ nats" in said
-    assert f"exactly {nats / math.log(2):g} bits" in said
-    assert f"= {math.exp(nats):g}$" in said
+    text = answer(self_test, 7)
+    assert f"$1/{1 / p.prod():.0f}$" in text
+    assert nats == pytest.approx(2 * math.log(2)) and rf"\approx {nats:.3f}$ nats" in text
+    assert f"exactly {nats / math.log(2):g} bits" in text
+    assert f"= {math.exp(nats):g}$" in text
 
 
 def test_answer_8_halves(self_test):
@@ -122,9 +122,9 @@ def test_answer_10_softmax(self_test):
 
 def test_answer_11_seeds(self_test):
     seeds = np.array([1.58, 1.60, 1.62])
-    said = answer(self_test, 11)
-    assert f"The mean is {seeds.mean():.2f}," in said
-    assert f"is {seeds.std(ddof=1):.2f}:" in said and rf"${seeds.mean():.2f} \pm {seeds.std(ddof=1):.2f}$" in said
+    text = answer(self_test, 11)
+    assert f"The mean is {seeds.mean():.2f}," in text
+    assert f"is {seeds.std(ddof=1):.2f}:" in text and rf"${seeds.mean():.2f} \pm {seeds.std(ddof=1):.2f}$" in text
 
 
 def test_answer_12_gradients(self_test):

@@ -83,31 +83,31 @@ def test_every_chapter_has_a_line_and_every_failure_is_shown_and_fails(project, 
     chapter(project, "04-crash", "import os, signal; os.kill(os.getppid(), signal.SIGKILL)")
     chapter(project, "05-good", *["import time; time.sleep(2.2)"] * 2)  # four seconds for a cell, not for all
     process = begin(project, way)
-    said = process.communicate()[0]
-    assert process.returncode == 1, said
-    lines = re.findall(r"^\[(\d)/5\] (\S+) +(.*)", said, re.MULTILINE)
-    assert [number for number, _, _ in lines] == list("12345"), said
+    output = process.communicate()[0]
+    assert process.returncode == 1, output
+    lines = re.findall(r"^\[(\d)/5\] (\S+) +(.*)", output, re.MULTILINE)
+    assert [number for number, _, _ in lines] == list("12345"), output
     outcomes = {name: outcome for _, name, outcome in lines}
     passed = r"passed|\d+ s"
     expected = {"01-good": passed, "02-bad": "failed", "04-crash": "exit status -9|failed", "05-good": passed}
     for name, outcome in expected.items():
-        assert re.search(outcome, outcomes[name]), said
+        assert re.search(outcome, outcomes[name]), output
     for shown in ("x is not two", "no such thing", "04-crash.*exit status -9"):
-        assert re.search(shown, said), said
+        assert re.search(shown, output), output
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_cell_that_takes_too_long_is_one_failure_that_names_cell_seconds_and_load(project, way):
     chapter(project, "01-slow", "x = 1", "while True: pass", "assert False", "while True: pass", "x = 2")
     process = begin(project, way)
-    said = process.communicate()[0]
-    assert process.returncode == 1, said
-    assert len(re.findall(r"the machine's load was \d+\.\d on \d+ cores", said)) == 1, said
+    output = process.communicate()[0]
+    assert process.returncode == 1, output
+    assert len(re.findall(r"the machine's load was \d+\.\d on \d+ cores", output)) == 1, output
     if way == "book":
-        assert re.search(r"01-slow, cell 2 \(code cell 2\):\n    took longer than 4 s;", said), said
+        assert re.search(r"01-slow, cell 2 \(code cell 2\):\n    took longer than 4 s;", output), output
     else:
-        assert "01-slow.ipynb::Cell 1 " in said and "Timeout of 4 seconds" in said, said
-        assert "1 failed, 1 passed, 3 skipped in" in said, said
+        assert "01-slow.ipynb::Cell 1 " in output and "Timeout of 4 seconds" in output, output
+        assert "1 failed, 1 passed, 3 skipped in" in output, output
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -125,11 +125,11 @@ def test_ctrl_c_ends_all_that_runs_begins_nothing_more_and_is_silent(project, wa
     assert all(alive(kernel) for kernel in kernels)
     os.killpg(process.pid, signal.SIGINT)
     try:
-        said = process.communicate(timeout=40)[0]
+        output = process.communicate(timeout=40)[0]
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 130 and said.removeprefix("Chapters to execute: 3\n") == "", said
+    assert process.returncode == 130 and output.removeprefix("Chapters to execute: 3\n") == "", output
     while any(alive(kernel) for kernel in kernels) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(alive(kernel) for kernel in kernels)
