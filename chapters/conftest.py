@@ -2,7 +2,7 @@
 
 import pytest
 
-from execute import load
+from notebooks import load
 
 
 @pytest.hookimpl(tryfirst=True)

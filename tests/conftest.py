@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "_build" / "matplotlib"))  # as tools/execute.py does, and why
+os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "_build" / "matplotlib"))  # as tools/notebooks does, and why
 
 
 def _deny(report):

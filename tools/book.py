@@ -15,8 +15,8 @@ import yaml
 
 import citation
 import unrolled
-from execute import ROOT, WIDGET, ChapterError, chapters, executed, figures_of
 from mend import mend
+from notebooks import ROOT, WIDGET, ChapterError, chapters, executed, figures_of
 from student import traces
 from unrolled.figures import live
 from vendor import VendorError, fetch

@@ -27,8 +27,8 @@ from nbgrader.preprocessors import SaveCells
 from traitlets.config import PyFileConfigLoader
 
 import formulas
-from execute import ROOT
 from minutes import announced, hours
+from notebooks import ROOT
 
 KINDS = ("Derive", "Build", "Measure")
 LEVELS = ("easy", "medium", "hard")

@@ -11,9 +11,9 @@ from functools import cache
 import yaml
 from pybtex.database import parse_file
 
-from execute import ROOT, chapters
 from extensions import cells
 from extensions.gallery import title
+from notebooks import ROOT, chapters
 
 NUMBERED = re.compile(r"\$\$((?:(?!\$\$).)+)\$\$[ \t]*\((eq-[\w-]+)\)", re.DOTALL)
 ROLE = re.compile(r"\{[a-z]+(?::\w+)?\}`[^`\n]+`")

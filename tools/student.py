@@ -56,9 +56,9 @@ def traces(site: Path) -> list[str]:
         site: the folder; its search index, if it has one, is looked through as well.
     """
     files = [path for path in sorted(site.rglob("*")) if path.suffix in (".html", ".ipynb", ".md", ".txt")]
-    found = [f"{path.relative_to(site)}: a page of solutions" for path in files if path.parent.name == "solutions"]
-    found += [f"{path.relative_to(site)}: {line}" for path in files for line in sorted(lines_of(path) & secrets())]
+    lines = [f"{path.relative_to(site)}: a page of solutions" for path in files if path.parent.name == "solutions"]
+    lines += [f"{path.relative_to(site)}: {line}" for path in files for line in sorted(lines_of(path) & secrets())]
     index = site / "searchindex.js"
     if index.is_file():
-        found += [f"searchindex.js: {name}" for name in set(re.findall(r"solutions/[\w-]+", index.read_text("utf8")))]
-    return found
+        lines += [f"searchindex.js: {name}" for name in set(re.findall(r"solutions/[\w-]+", index.read_text("utf8")))]
+    return lines

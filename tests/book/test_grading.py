@@ -34,8 +34,8 @@ def shell(folder, script: str) -> tuple[int, str]:
 def follow(folder, title: str, assignment: str = "02-vanilla-rnn", student: str = "ada") -> None:
     """Run the commands that the page for instructors gives below a heading, for this assignment and this student."""
     script = teaching.commands(title).replace("02-vanilla-rnn", assignment).replace("ada", student)
-    status, said = shell(folder, script)
-    assert status == 0, f"{title}:\n{script}\n{said}"
+    status, output = shell(folder, script)
+    assert status == 0, f"{title}:\n{script}\n{output}"
 
 
 def hand_in(course, assignment: str, handed_in: dict[str, dict[str, str]]) -> None:
@@ -183,8 +183,8 @@ def beset(course):
 
 
 def test_no_submission_stops_the_others(course, beset):
-    name, (status, said) = beset
-    assert status and "error processing assignment 'small' for student 'd-deadly'" in said
+    name, (status, output) = beset
+    assert status and "error processing assignment 'small' for student 'd-deadly'" in output
     assert scores(course, name) == {"a-right": 2, "b-endless": 1, "c-greedy": 1, "d-deadly": 0, "e-right": 2}
 
 

@@ -58,11 +58,7 @@ def used() -> set[str]:
             if cell["cell_type"] == "code":
                 names |= imported("".join(cell["source"]))
     things = {name: importlib.import_module(name.rpartition(".")[0]) for name in names}
-    return {
-        name
-        for name, module in things.items()
-        if callable(getattr(module, name.rpartition(".")[2], None))
-    }
+    return {name for name, module in things.items() if callable(getattr(module, name.rpartition(".")[2], None))}
 
 
 def test_every_page_of_the_library_is_a_room_and_is_listed():

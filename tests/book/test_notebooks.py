@@ -1,157 +1,21 @@
-"""The rules of a chapter, each proved to catch its breach, and the chapters held to them."""
+"""The chapters keep the rules of a chapter, and each rule is proved to catch its breach."""
 
-import ast
-import copy
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import bootstrap_cell
-from extensions import gallery
+import chapter_rules as rules
+from chapter_rules import AFTER, BEFORE, FOLDED, RULES, code, saving
 from places import ROOT
 
 pytestmark = pytest.mark.book
-
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
-TAGS = {"nbval-ignore-output", "hide-input", "hide-output", "figure-is-the-idea"}
-BEFORE, AFTER = "**By the end you can**", "## What you can now do"
-
-
-def text(cell: dict) -> str:
-    return "".join(cell["source"])
-
-
-def code(notebook: dict) -> list[dict]:
-    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-
-
-def prose(notebook: dict) -> str:
-    return "\n\n".join(text(cell) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-
-
-def saving(notebook: dict) -> list[tuple[dict, list[str]]]:
-    """Return the cells that save figures, each with the figures' names."""
-    return [(cell, names) for cell in code(notebook) if (names := gallery.saved_names(text(cell)))]
-
-
-def calls(notebook: dict) -> list[str]:
-    """Return all that a notebook's code calls, as it is written there."""
-    nodes = [node for cell in code(notebook) for node in ast.walk(ast.parse(text(cell)))]
-    return [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
-
-
-# Each rule yields what is wrong with a notebook, and nothing where all is well.
-
-
-def python_only(notebook):
-    for number, cell in enumerate(code(notebook), start=1):
-        try:
-            ast.parse(text(cell))
-        except SyntaxError as error:
-            yield f"code cell {number} is no Python (a magic? a shell command?): {error}"
-        if "get_ipython" in text(cell):
-            yield f"code cell {number} asks for IPython"
-        if any(line.split("#")[0].rstrip().endswith(";") for line in text(cell).splitlines()):
-            yield f"code cell {number} has a line that ends with a semicolon"
-
-
-def cells_are_short(notebook):
-    lengths = [sum(bool(line.strip()) for line in text(cell).splitlines()) for cell in code(notebook)]
-    folded = ["hide-input" in cell["metadata"].get("tags", []) for cell in code(notebook)]
-    shown = [length for length, hidden in zip(lengths, folded, strict=True) if not hidden]
-    if not 20 <= len(lengths) <= 45:
-        yield f"{len(lengths)} code cells, folded ones included; right are 20 to 45"
-    if sum(1 <= length <= 8 for length in shown) <= 0.5 * len(shown):
-        yield f"most shown code cells should have 1 to 8 lines: {shown}"
-    yield from (f"code cell {n} has {length} lines; at most 25" for n, length in enumerate(lengths, 1) if length > 25)
-
-
-def outputs_are_stored(notebook):
-    counts = [cell["execution_count"] for cell in code(notebook)]
-    if counts != list(range(1, len(counts) + 1)):
-        yield f"execution counts are {counts}, not 1 to {len(counts)}: make chapters"
-    for number, cell in enumerate(code(notebook), start=1):
-        if re.search(r"^(print|display|plt\.show|explore\.slider)\(", text(cell), re.MULTILINE) and not cell["outputs"]:
-            yield f"code cell {number} shows something, but no output is stored: make chapters"
-        if any(output["output_type"] == "error" for output in cell["outputs"]):
-            yield f"code cell {number} has stored an error"
-    if "widgets" in notebook["metadata"]:
-        yield "the widgets' state is stored: make chapters drops it"
-
-
-def claims_are_asserted(notebook):
-    count = sum(isinstance(node, ast.Assert) for c in code(notebook)[1:] for node in ast.walk(ast.parse(text(c))))
-    if count < 8:
-        yield f"{count} asserts beside the bootstrap cell's; at least 8"
-
-
-def figures_are_named_and_described(notebook):
-    if len(saving(notebook)) < 5:
-        yield f"{len(saving(notebook))} figures; at least 5"
-    for cell, names in saving(notebook):
-        metadata = cell["metadata"].get("mystnb", {})
-        image, figure = metadata.get("image", {}), metadata.get("figure", {})
-        if len(names) > 1:
-            yield f"one cell saves {', '.join(names)}; one figure a cell"
-        if len(image.get("alt", "")) <= 40:
-            yield f"{names[0]}: mystnb.image.alt is missing or says too little"
-        if not figure.get("caption", "").strip():
-            yield f"{names[0]}: mystnb.figure.caption is missing"
-        if figure.get("name") != f"fig-{names[0]}":
-            yield f"{names[0]}: mystnb.figure.name is {figure.get('name')!r}; right is 'fig-{names[0]}'"
-        pictures = sum("image/png" in output.get("data", {}) for output in cell["outputs"])
-        if pictures != 1:
-            yield f"{names[0]}: its cell shows {pictures} pictures; right is one"
-
-
-def something_can_be_explored(notebook):
-    if "explore.slider" not in calls(notebook):
-        yield "nothing to explore: no call of explore.slider"
-
-
-def outputs_are_compared(notebook):
-    tags = [set(cell["metadata"].get("tags", [])) for cell in code(notebook)]
-    for number, strange in ((n, tag - TAGS) for n, tag in enumerate(tags, start=1) if tag - TAGS):
-        yield f"code cell {number} has the tags {sorted(strange)}; allowed are {sorted(TAGS)}"
-    ignored = sum("nbval-ignore-output" in tag for tag in tags)
-    if 3 * ignored > len(tags):
-        yield f"{ignored} of {len(tags)} code cells are not compared; at most a third"
-
-
-def the_end_mirrors_the_beginning(notebook):
-    def bullets(part: str) -> int:
-        following = re.search(r"\s*((?:^[-*] .*\n(?:^ +.*\n)*)*)", part + "\n", re.MULTILINE)
-        return len(re.findall(r"^[-*] ", following[1], re.MULTILINE))
-
-    before, after = prose(notebook).partition(BEFORE)[2], prose(notebook).partition(AFTER)[2]
-    promised, kept = bullets(before), bullets(after)
-    if not 3 <= promised <= 6:
-        yield f"{promised} bullets after {BEFORE!r}; right are 3 to 6"
-    if promised != kept:
-        yield f"{promised} bullets after {BEFORE!r}, but {kept} after {AFTER!r}"
-
-
-def the_opening_asks_a_question(notebook):
-    opening = text(notebook["cells"][0])
-    if not opening.startswith("# ") or "?" not in opening.partition(BEFORE)[0]:
-        yield "the first cell must begin with the title, '# …', and ask the chapter's question"
-
-
-RULES = (
-    python_only,
-    cells_are_short,
-    outputs_are_stored,
-    claims_are_asserted,
-    figures_are_named_and_described,
-    something_can_be_explored,
-    outputs_are_compared,
-    the_end_mirrors_the_beginning,
-    the_opening_asks_a_question,
-)
 
 
 # The chapters
@@ -189,81 +53,72 @@ def test_every_figure_is_written_by_one_cell_and_no_other_is_kept():
 # Proof that the rules can fail
 
 
-def cell(source: str, **metadata) -> dict:
-    return {"cell_type": "code", "source": source, "metadata": metadata, "outputs": [], "execution_count": None}
+def cell(source: str, summary: str | None = None, **mystnb) -> dict:
+    """Return a code cell, folded where it has a summary."""
+    metadata = {
+        "tags": [FOLDED] if summary else [],
+        "mystnb": mystnb | ({"code_prompt_show": summary} if summary else {}),
+    }
+    outputs = [{"output_type": "stream", "name": "stdout", "text": "1\n"}]
+    return {"cell_type": "code", "source": source, "metadata": metadata, "outputs": outputs, "execution_count": None}
 
 
 def shows(name: str) -> dict:
-    """Return a cell that saves and shows a figure."""
+    """Return a folded cell that saves and shows a figure."""
     image = {"alt": "Line chart of one thing against another, showing that it falls."}
-    figure = {"caption": "It falls.", "name": f"fig-{name}"}
-    figure_cell = cell(f'plots.save(fig, "{name}")\nplt.show()', mystnb={"image": image, "figure": figure})
-    figure_cell["outputs"] = [{"output_type": "display_data", "data": {"image/png": ""}, "metadata": {}}]
-    return figure_cell
+    figure = {"caption": "It falls. One thing against another.", "name": f"fig-{name}"}
+    made = cell(f'plots.save(fig, "{name}")\nplt.show()', "How this figure is made", image=image, figure=figure)
+    made["outputs"] = [{"output_type": "display_data", "data": {"image/png": ""}, "metadata": {}}]
+    return made
 
 
 def specimen() -> dict:
     """Return a notebook that keeps every rule."""
     bullets = "- one\n- two\n  and a half\n- three\n"
-    cells = [
-        cell(bootstrap_cell.text()),
-        *(shows(f"figure-{n}") for n in range(5)),
-        cell("explore.slider(frames, 'w')"),
-    ]
-    cells += [cell(f"assert {n} < 100") for n in range(8)] + [cell("print(1)") for _ in range(6)]
+    cells = [cell(bootstrap_cell.text(), "Install the library"), *(shows(f"figure-{n}") for n in range(5))]
+    cells += [cell("explore.slider(frames, 'w')"), *(cell(f"assert {n} < 100") for n in range(8))]
+    cells += [cell("print(1)") for _ in range(6)]
     for number, each in enumerate(cells, start=1):
         each["execution_count"] = number
-        each["outputs"] = each["outputs"] or [{"output_type": "stream", "name": "stdout", "text": "1\n"}]
     first = {"cell_type": "markdown", "source": f"# Title\n\nWhy?\n\n{BEFORE}\n\n{bullets}\nText.", "metadata": {}}
     last = {"cell_type": "markdown", "source": f"{AFTER}\n\n{bullets}\n- - -", "metadata": {}}
     return {"cells": [first, *cells, last], "metadata": {}}
 
 
-BREACHES = {
-    "a magic": (python_only, lambda cells, _: cells[-1].update(source="%timeit 1")),
-    "a command": (python_only, lambda cells, _: cells[-1].update(source="!pip install torch")),
-    "a semicolon": (python_only, lambda cells, _: cells[-1].update(source="print(1);")),
-    "few cells": (cells_are_short, lambda cells, note: note["cells"].__delitem__(slice(15, 21))),
-    "many cells": (cells_are_short, lambda cells, note: note["cells"].extend(cells[-1:] * 25)),
-    "a long cell": (cells_are_short, lambda cells, _: cells[-1].update(source="x = 1\n" * 26)),
-    "longish cells": (cells_are_short, lambda cells, _: [c.update(source="x = 1\n" * 9) for c in cells[-12:]]),
-    "not executed": (outputs_are_stored, lambda cells, _: cells[3].update(execution_count=None)),
-    "out of order": (outputs_are_stored, lambda cells, _: cells[3].update(execution_count=9)),
-    "no output": (outputs_are_stored, lambda cells, _: cells[-1].update(outputs=[])),
-    "an error": (outputs_are_stored, lambda cells, _: cells[-1].update(outputs=[{"output_type": "error"}])),
-    "widget state": (outputs_are_stored, lambda _, note: note["metadata"].update(widgets={})),
-    "seven asserts": (claims_are_asserted, lambda cells, _: cells[7].update(source="0")),
-    "four figures": (figures_are_named_and_described, lambda cells, _: cells[1].update(source="0")),
-    "two in a cell": (figures_are_named_and_described, lambda c, _: c[1].update(source=text(c[1]) + "\n" + text(c[2]))),
-    "no alt": (figures_are_named_and_described, lambda c, _: c[1]["metadata"]["mystnb"]["image"].update(alt="Chart")),
-    "no caption": (figures_are_named_and_described, lambda c, _: c[1]["metadata"]["mystnb"]["figure"].pop("caption")),
-    "other name": (figures_are_named_and_described, lambda c, _: c[1]["metadata"]["mystnb"]["figure"].update(name="f")),
-    "not shown": (figures_are_named_and_described, lambda cells, _: cells[1].update(outputs=[])),
-    "no explorer": (something_can_be_explored, lambda cells, _: cells[6].update(source="explore")),
-    "skipped": (outputs_are_compared, lambda cells, _: cells[3]["metadata"].update(tags=["nbval-skip"])),
-    "ignored": (
-        outputs_are_compared,
-        lambda cells, _: [c["metadata"].update(tags=["nbval-ignore-output"]) for c in cells[-8:]],
+def figure(cells: list[dict]) -> dict:
+    """Return what the first figure's cell says of it."""
+    return cells[1]["metadata"]["mystnb"]
+
+
+BREACHES = {  # of each rule, the breach that it catches, planted in the code cells or in the notebook
+    rules.python_only: lambda cells, _: cells[-1].update(source="!pip install torch"),
+    rules.cells_are_short: lambda cells, _: cells[-1].update(source="x = 1\n" * 26),
+    rules.outputs_are_stored: lambda cells, _: cells[3].update(execution_count=9),
+    rules.claims_are_asserted: lambda cells, _: cells[7].update(source="0"),
+    rules.figures_are_named_and_described: lambda cells, _: figure(cells)["image"].update(alt="Chart"),
+    rules.something_can_be_explored: lambda cells, _: cells[6].update(source="explore"),
+    rules.outputs_are_compared: lambda cells, _: cells[3]["metadata"]["tags"].append("nbval-skip"),
+    rules.the_end_mirrors_the_beginning: lambda _, note: note["cells"][-1].update(source=f"{AFTER}\n\n- one\n- two\n"),
+    rules.the_opening_asks_a_question: lambda _, note: note["cells"][0].update(source="# Title\n\nSo."),
+    rules.reading_and_drawing_are_folded: lambda cells, _: cells[-1].update(source='records.load("coin")'),
+    rules.preparations_are_folded: lambda cells, _: cells[-1].update(source="import torch"),
+    rules.little_code_is_shown: lambda cells, _: [each.update(source="x = 1\n" * 9) for each in cells[6:]],
+    rules.folds_say_what_they_hold: lambda cells, _: figure(cells).update(code_prompt_show="How this figure\nis made"),
+    rules.captions_begin_with_the_message: lambda cells, _: figure(cells)["figure"].update(
+        caption="Line chart. It falls."
     ),
-    "a bullet short": (
-        the_end_mirrors_the_beginning,
-        lambda _, note: note["cells"][-1].update(source=f"{AFTER}\n\n- one\n- two\n"),
-    ),
-    "no question": (the_opening_asks_a_question, lambda _, note: note["cells"][0].update(source="# Title\n\nSo.")),
 }
 
 
 def test_a_notebook_that_keeps_every_rule_passes():
     assert [problem for rule in RULES for problem in rule(specimen())] == []
-    assert {rule for rule, _ in BREACHES.values()} == set(RULES)
 
 
-@pytest.mark.parametrize("breach", BREACHES)
-def test_a_breach_is_caught(breach):
-    rule, plant = BREACHES[breach]
-    notebook = copy.deepcopy(specimen())
-    plant(code(notebook), notebook)
-    assert list(rule(notebook)), f"{rule.__name__} does not notice: {breach}"
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_breach_is_caught(rule):
+    notebook = specimen()
+    BREACHES[rule](code(notebook), notebook)
+    assert list(rule(notebook)), "it is not noticed"
 
 
 def nbval(path: Path) -> subprocess.CompletedProcess:
@@ -274,9 +129,6 @@ def nbval(path: Path) -> subprocess.CompletedProcess:
 
 
 def test_nbval_passes_what_is_stored_and_fails_a_drift(tmp_path):
-    import nbformat
-    from nbclient import NotebookClient
-
     sources = ["half = 0.5", "print(f'{half ** 10:.4f}')", "half < 1"]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     NotebookClient(notebook, kernel_name="python3", timeout=120).execute()

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from asserts import Section, sections
 from places import ROOT
+from sections import Section, sections
 
 pytestmark = pytest.mark.book
 CHAPTERS = {path.stem: json.loads(path.read_text("utf8")) for path in sorted(ROOT.glob("chapters/*.ipynb"))}

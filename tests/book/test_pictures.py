@@ -12,8 +12,8 @@ import pytest
 from bs4 import BeautifulSoup
 from PIL import Image
 
-from execute import copy_of, figures_of, is_fresh
 from extensions import gallery
+from notebooks import copy_of, figures_of, is_fresh
 from places import ROOT
 
 pytestmark = pytest.mark.book

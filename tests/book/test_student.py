@@ -5,7 +5,7 @@ import pytest
 
 import book
 import student
-from execute import chapters
+from notebooks import chapters
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -30,16 +30,16 @@ def test_what_the_students_pages_are_made_of_has_no_trace_of_a_solution(source):
 
 
 def test_every_solution_leaves_a_trace_in_the_full_edition(source):
-    found = student.traces(source[False])
+    traces = student.traces(source[False])
     for path in ROOT.glob("solutions/*.ipynb"):
         name = f"solutions/{path.stem}.ipynb"
-        assert f"{name}: a page of solutions" in found
-        assert sum(trace.startswith(f"{name}: ") for trace in found) > 5
+        assert f"{name}: a page of solutions" in traces
+        assert sum(trace.startswith(f"{name}: ") for trace in traces) > 5
 
 
 @pytest.mark.parametrize("place", ["page.html", "_sources/exercises/05.ipynb", "teaching.md"])
 def test_a_line_of_a_solution_is_found_wherever_it_stands(tmp_path, place):
-    solved = next(found for cell in student.sources(ANY) if (found := student.SOLUTION.search(cell)))
+    solved = next(match for cell in student.sources(ANY) if (match := student.SOLUTION.search(cell)))
     line = next(line for line in solved[1].splitlines() if student.bare(line) in student.secrets())
     (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
     if place.endswith(".ipynb"):

@@ -1,10 +1,5 @@
-"""Run the book on a GPU: every solution there, every chapter at full size; written down in data/gpu.json: ``make gpu``.
+"""The book on a GPU: every solution there, every chapter at full size; what has run is written down in data/gpu.json."""
 
-A notebook that has run is not run again until it, the library or the pins change, so a run that was stopped goes on
-where it was. The page of records shows what is written down.
-"""
-
-import argparse
 import json
 import os
 import tempfile
@@ -14,8 +9,9 @@ from unittest import mock
 
 import torch
 
-from execute import ROOT, ChapterError, execute, key
 from lab.engine.provenance import circumstances
+from notebooks.dependencies import key
+from notebooks.running import ROOT, ChapterError, execute
 
 WRITTEN = ROOT / "data" / "gpu.json"
 SWITCHES = {
@@ -73,34 +69,14 @@ def run_all(root: Path, file: Path, device: torch.device) -> list[str]:
     return [name for name in there if written[name]["outcome"] != "runs"]
 
 
-def section(root: Path, file: Path) -> str:
-    """Return the part of the page of records about the GPU, in Markdown."""
-    written, there = read(file), notebooks(root)
-    head = "\n(measured-on-a-gpu)=\n## On a GPU\n\n"
-    if not written:
-        return head + (
-            "Not run yet: `make gpu` runs every solution on a GPU and every chapter at full size, where there is one.\n"
-        )
-    rows = ["| notebook | outcome | time | on | with |", "|---|---|---:|---|---|"]
-    for name in there:
-        if name in written:
-            of = written[name]
-            versions = f"{of['versions']}; commit {of['commit']}, {of['date']}"
-            said = of["outcome"].replace("|", "\\|")
-            rows.append(f"| {name} | {said} | {of['seconds']} s | {of['hardware']} | {versions} |")
-    missing = [name for name in there if name not in written]
-    return head + "\n".join(rows) + "\n" + (f"\nNot run yet: {', '.join(missing)}.\n" if missing else "")
+def run_here() -> bool:
+    """Run the notebooks on this machine's GPU, and return whether any failed.
 
-
-def main() -> int:
-    """Run the notebooks, and return 1 if any failed."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    Raises:
+        SystemExit: there is no GPU.
+    """
     if not torch.cuda.is_available():
         raise SystemExit(NONE)
     failed = run_all(ROOT, WRITTEN, torch.device("cuda"))
     print("gpu: " + (f"FAILED: {', '.join(failed)}" if failed else "all run"), flush=True)
     return bool(failed)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

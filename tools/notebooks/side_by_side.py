@@ -15,13 +15,13 @@ class Ended(NamedTuple):
     Attributes:
         path: the notebook that it is about.
         status: its exit status; negative where a signal ended it.
-        said: what it wrote, to both streams.
+        output: what it wrote, to both streams.
         seconds: how long it took.
     """
 
     path: Path
     status: int
-    said: str
+    output: str
     seconds: float
 
 
