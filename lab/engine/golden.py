@@ -36,7 +36,7 @@ from unrolled.training import distributed, train, train_examples
 GOLDEN = Path(__file__).parent.parent / "golden.json"
 CHARACTERS, SYMBOLS = 60_000, 11  # of the text, and of the examples that a tagger or an encoder–decoder learns from
 STEPS = {"updates": 3, "batch": 4, "seq_len": 16}
-SIZES = {"hidden_size": 16, "embedding_size": 8, "num_heads": 2}
+SIZES = {"hidden_size": 16, "embedding_size": 16, "num_heads": 2}
 UPDATES_AGREE, METRICS_AGREE = 1e-3, 2e-2  # relative: processors and versions differ by less
 CLOCKS = ("seconds", "microseconds", "per second")  # units of what no two machines share
 

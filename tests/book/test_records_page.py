@@ -43,10 +43,8 @@ def test_an_entry_says_what_is_known_and_what_is_missing():
     entry = records.entry("coin", Coin(missing=["fair (seed 1)"]), CHAPTERS[:1])
     assert entry.startswith("(record-coin)=\n## coin\n\nToss \\<coins\\>.\n\n- Contenders: `fair`, `bent`\n")
     assert "\n- Measured: 1 seed, 0 s\n- Library: the versions; commit the commit\n- Missing: fair (seed 1)\n" in entry
-    assert (
-        f"\n- Command: `python -m lab run coin --record`\n- Read in: [{gallery.title(CHAPTERS[0])}](../chapters/{CHAPTERS[0].name})\n"
-        in entry
-    )
+    link = f"[{gallery.title(CHAPTERS[0])}](../chapters/{CHAPTERS[0].name})"
+    assert f"\n- Command: `python -m lab run coin --record`\n- Read in: {link}\n" in entry
     explained = "`heads`, by `round` and `coin`, in throws\n: how often of\\_two \\*it\\* fell\n\n`name`\n: a word\n:::"
     assert explained in entry
     whole = records.entry("coin", Coin(missing=[]), [])

@@ -31,8 +31,9 @@ def test_an_experiment_does_what_it_did(name):
         tolerances = {"updates": golden.UPDATES_AGREE, "metrics": golden.METRICS_AGREE}
         for what, tolerance in tolerances.items():
             changed = golden.differences(KEPT[name][label][what], row[what], tolerance)
+            before = KEPT[name][label][what]
             assert not changed, (
-                f"{name}, {label}: {', '.join(changed)} of the {what} were {KEPT[name][label][what]} and are {row[what]}; {AGAIN}"
+                f"{name}, {label}: {', '.join(changed)} of the {what} were {before} and are {row[what]}; {AGAIN}"
             )
 
 

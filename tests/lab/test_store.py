@@ -123,7 +123,8 @@ def test_a_damaged_record_says_so_and_is_not_written_over(coin, tmp_path, damage
 def test_several_processes_add_their_parts_to_one_record(coin, tmp_path):
     """Each with a contender of its own, at the same time."""
     script = (
-        "import sys; from pathlib import Path; from lab.engine import store; from lab.engine.experiment import Experiment\n"
+        "import sys; from pathlib import Path\n"
+        "from lab.engine import store; from lab.engine.experiment import Experiment\n"
         "from unrolled import records; from unrolled.records import Metric\n"
         "records.FOLDER = Path(sys.argv[1])\n"
         "contenders = {'0': {}, '1': {}}\n"

@@ -1,4 +1,4 @@
-"""The book on a GPU: every solution there, every chapter at full size; what has run is written down in data/gpu.json."""
+"""The book on a GPU: every solution there, every chapter at full size; what ran is written down in data/gpu.json."""
 
 import json
 import os
