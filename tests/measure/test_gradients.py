@@ -231,7 +231,7 @@ CELL, INPUTS = RNNCell(4, 5), torch.zeros(2, 6, 4)
         (lambda: gradients.state_jacobians(CELL, INPUTS[0]), "three axes are expected"),
         (lambda: gradients.product(torch.zeros(3, 4, 5)), r"\(3, 4, 5\); \(…, time, h, h\) is expected"),
         (lambda: gradients.slopes(INPUTS, "gelu"), "'gelu'; it can be one of tanh"),
-        (lambda: initialise(CELL, "xavier"), "kind is 'xavier'; it can be one of gaussian, orthogonal, identity"),
+        (lambda: initialise(CELL, "xavier"), "initialisation is 'xavier'; it can be one of uniform, torch, gaussian"),
         (lambda: initialise(CELL, "identity", 0.0), "radius is 0.0"),
     ],
 )
