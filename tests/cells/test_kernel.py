@@ -5,18 +5,7 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
-from unrolled.cells import (
-    CELLS as KINDS,
-)
-from unrolled.cells import (
-    GRUCell,
-    LSTMCell,
-    OriginalLSTMCell,
-    RNNCell,
-    fast,
-    fused,
-    unroll,
-)
+from unrolled.cells import GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, fast, fused, unroll
 from unrolled.cells.fast import FAST, KERNEL_STEPS
 
 CELLS = {
@@ -185,6 +174,13 @@ def test_a_single_step_of_an_lstm_trains_by_the_plain_one(kernels):
     assert not kernels
 
 
+def test_the_compiler_follows_the_plain_steps_of_an_lstm(kernels):
+    cell, inputs = LSTMCell(3, 4), torch.randn(2, 5, 3)
+    states, _ = torch.compile(unroll, backend="aot_eager", fullgraph=True)(cell, inputs)
+    states.sum().backward()
+    assert not kernels and (states - unroll(cell, inputs)[0]).abs().max() < 1e-6
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("kind", CELLS)
 def test_the_plain_steps_short_sequences_and_autocast_do_without_it(kind, kernels):
@@ -227,10 +223,6 @@ def test_a_subclass_with_steps_of_its_own_has_them_run(parent, method, recorded,
     assert len(calls) == (1 if method == "project" else TIME) and not kernels
 
 
-def test_every_cell_but_the_lstm_of_1997_has_a_fast_path():
-    assert set(KINDS.values()) - set(FAST) == {OriginalLSTMCell} and set(FAST) <= set(KINDS.values())
-
-
 def test_weights_that_are_computed_are_computed_anew():
     class Halved(nn.Module):
         def forward(self, weights):
@@ -245,15 +237,22 @@ def test_weights_that_are_computed_are_computed_anew():
     assert (unroll(cell, inputs)[0] - whole).abs().max() < 1e-6
 
 
-@torch.no_grad()
+@pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("kind", CELLS)
-def test_half_precision_runs(kind, kernels):
+def test_half_precision_and_autocast_run(kind, recorded, kernels):
     torch.manual_seed(0)
     cell, inputs = CELLS[kind](6, 8), torch.randn(3, TIME, 6)
-    expected, _ = unroll(cell, inputs)
-    states, _ = unroll(cell.bfloat16(), inputs.bfloat16())
-    assert states.dtype == torch.bfloat16 and (states.float() - expected).abs().max() < 0.05
-    assert len(kernels) == 2
+    with torch.set_grad_enabled(recorded):
+        expected, _ = unroll(cell, inputs)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            mixed, _ = unroll(cell, inputs)
+        states, _ = unroll(cell.bfloat16(), inputs.bfloat16())
+    assert states.dtype == torch.bfloat16
+    assert all((rounded.float() - expected).abs().max() < 0.05 for rounded in (mixed, states))
+    assert len(kernels) == (2 if kind == "lstm" or not recorded else 0)
+    if recorded:
+        states.sum().backward()
+        assert torch.isfinite(cell.W_hh.grad).all()
 
 
 @torch.no_grad()

@@ -33,8 +33,10 @@ def rnn(cell: RNNCell, inputs: torch.Tensor, state: torch.Tensor, gradients: boo
 
 
 def lstm(cell: LSTMCell, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor], gradients: bool) -> Result:
-    """Take PyTorch's kernel, which has a backward pass, and one of that."""
-    return by_kernel(torch.lstm, cell, inputs, state, gradients) if pays(inputs, gradients) else None
+    """Take PyTorch's kernel, with its backward pass, and the derivative of that; the compiler cannot follow them."""
+    if not pays(inputs, gradients) or (gradients and torch.compiler.is_compiling()):
+        return None
+    return by_kernel(torch.lstm, cell, inputs, state, gradients)
 
 
 def gru(cell: GRUCell, inputs: torch.Tensor, state: torch.Tensor, gradients: bool) -> Result:

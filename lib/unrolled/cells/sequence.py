@@ -16,7 +16,8 @@ def unroll(
 
     A cell may take a shortcut to the same numbers, up to rounding; `fast.FAST` says which:
 
-    - An LSTM uses PyTorch's kernel, on a CPU. (On a GPU, that kernel rounds to 10 bits by default.)
+    - An LSTM uses PyTorch's kernel, on a CPU. (On a GPU, that kernel rounds to 10 bits by default.) In training
+      ``torch.compile`` cannot follow it, and gets the plain steps.
     - A GRU uses `fused`, whose backward pass is derived by hand. It can be differentiated only once.
     - Where no gradients are recorded, as in scoring, RNN and GRU use PyTorch's kernels too, as far as it has them. All
       three do so for `fast.KERNEL_STEPS` steps or more.
