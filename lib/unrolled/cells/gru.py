@@ -95,6 +95,10 @@ class GRUCell(TwinCell):
     def second_bias(self, name: str) -> torch.Tensor | None:
         return getattr(self, "b_hh", None) if name == "candidate" else None
 
+    def torch_weights(self) -> list[torch.Tensor]:
+        *weights, zeros = super().torch_weights()
+        return [*weights, torch.cat([zeros[: 2 * self.hidden_size], self.b_hh])]  # the candidate is last there, too
+
     def options_for_torch(self) -> dict[str, Any]:
         if self.reset != "after":
             raise ValueError('torch.nn\'s GRU resets after the product; a cell with reset="before" has no twin there')

@@ -100,15 +100,13 @@ class TwinCell(Cell):
 
         Gradients flow back through them.
         """
-        order = self.torch_blocks
-        biases = [self.second_bias(name) for name in order]
-        zeros = self.b_h.new_zeros(self.hidden_size)
-        weights = []
-        for stacked in (self.W_xh, self.W_hh, self.b_h):
-            rows = dict(zip(self.blocks, stacked.chunk(len(order)), strict=True))
-            weights.append([rows[name] if sign > 0 else -rows[name] for name, sign in order.items()])
-        weights.append([zeros if bias is None else bias for bias in biases])
-        return [torch.cat(rows) if len(rows) > 1 else rows[0] for rows in weights]
+        weights = [self.W_xh, self.W_hh, self.b_h]
+        if len(self.blocks) > 1:
+            for k, stacked in enumerate(weights):
+                rows = dict(zip(self.blocks, stacked.chunk(len(self.blocks)), strict=True))
+                ordered = [rows[name] if sign > 0 else -rows[name] for name, sign in self.torch_blocks.items()]
+                weights[k] = torch.cat(ordered)
+        return [*weights, torch.zeros_like(self.b_h)]
 
     def options_for_torch(self) -> dict[str, Any]:
         """Return the keyword arguments of PyTorch's cell of this kind; raise ValueError where there is no such cell."""
