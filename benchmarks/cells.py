@@ -32,6 +32,7 @@ SCORED = [
     ("GRU", 64, 128, 128),
 ]
 STEPPED = ("RNN", "LSTM", "GRU", RESET_BEFORE)  # one step at a time, as in sampling
+DEFAULT = {"lstm": "PyTorch's kernel", "gru": "backward pass by hand"}  # the last rung of each ladder
 BATCH, TIME_STEPS, SIZE = 64, 128, 128  # of the ladder; the single steps have the last two
 
 Layer = Callable[[torch.Tensor], torch.Tensor]  # (batch, time, d) → the hidden states, (batch, time, h)
@@ -70,7 +71,7 @@ def ladder(kind: str, compiled: bool) -> Iterator[Pair | str]:
         "naive loop": lambda x: by_gates(cell, x, hoisted=False),
         "input projection hoisted": lambda x: by_gates(cell, x, hoisted=True),
         "gates fused: the plain steps": at_once(partial(unroll, cell, plain=True)),
-        "backward pass by hand: the default": at_once(partial(unroll, cell)),
+        f"the default: {DEFAULT[kind]}": at_once(partial(unroll, cell)),
     }
     for name, layer in rungs.items():
         yield pair(name, both_passes, inputs, layer, at_once(theirs))

@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from unrolled import cells
 from unrolled.cells import CELLS, GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, TwinCell, detach, select, trace, unroll
+from unrolled.cells.fast import FAST
 
 SIZES = st.integers(1, 7)
 MODULES = {  # ours, PyTorch's cell and network, and their keywords
@@ -348,6 +351,24 @@ def test_a_state_on_another_device_says_so():
 def test_bad_input_is_named(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_every_cell_but_the_lstm_of_1997_has_a_fast_path():
+    assert set(CELLS.values()) - set(FAST) == {OriginalLSTMCell} and set(FAST) <= set(CELLS.values())
+
+
+def test_no_page_of_the_room_leads_back_to_itself():
+    def leads_to(name):  # also under TYPE_CHECKING
+        text = (Path(cells.__file__).parent / f"{name}.py").read_text(encoding="utf8")
+        pages = re.findall(r"from unrolled\.cells\.(\w+) import", text)
+        return {*pages, *re.findall(r"from unrolled\.cells import (\w+)\n", text.split('"""', 2)[2])}
+
+    names = {path.stem for path in Path(cells.__file__).parent.glob("[a-z]*.py")}
+    waiting = {name: leads_to(name) & names for name in names}
+    while ready := [name for name, pages in waiting.items() if not pages & waiting.keys()]:
+        for name in ready:
+            del waiting[name]
+    assert not waiting
 
 
 def test_a_cell_says_what_it_is():

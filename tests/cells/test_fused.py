@@ -8,35 +8,27 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unrolled.cells import GRUCell, LSTMCell, OriginalLSTMCell, fused, unroll
+from unrolled.cells import GRUCell, fused, unroll
 
 SIZES = st.integers(1, 7)
 KINDS = {
-    "lstm": lambda d, h: LSTMCell(d, h),
     "gru, reset before": lambda d, h: GRUCell(d, h, reset="before"),
     "gru, reset after": lambda d, h: GRUCell(d, h, reset="after"),
 }
-
-
-def parts(state) -> tuple[torch.Tensor, ...]:
-    """Return the tensors of a state that may be a tuple."""
-    return state if isinstance(state, tuple) else (state,)
 
 
 def case(kind: str, d: int = 3, h: int = 4, batch: int = 2, time: int = 5):
     """Return a cell, inputs and a state in float64, all of which need gradients."""
     cell = KINDS[kind](d, h).double()
     inputs = torch.randn(batch, time, d, dtype=torch.float64, requires_grad=True)
-    state = [torch.randn(batch, h, dtype=torch.float64, requires_grad=True) for _ in cell.state_names]
-    return cell, inputs, tuple(state) if len(state) > 1 else state[0]
+    return cell, inputs, torch.randn(batch, h, dtype=torch.float64, requires_grad=True)
 
 
 def results(cell, inputs, state, plain: bool, weigh: list[torch.Tensor]) -> list[torch.Tensor]:
     """Return all outputs, and the gradients by all there is of Σ weigh ⊙ output."""
-    states, last = unroll(cell, inputs, state, plain=plain)
-    outputs = [states, *parts(last)]
+    outputs = unroll(cell, inputs, state, plain=plain)
     loss = sum((output * w).sum() for output, w in zip(outputs, weigh, strict=True))
-    return [*outputs, *torch.autograd.grad(loss, [inputs, *parts(state), *cell.parameters()])]
+    return [*outputs, *torch.autograd.grad(loss, [inputs, state, *cell.parameters()])]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -46,14 +38,14 @@ def results(cell, inputs, state, plain: bool, weigh: list[torch.Tensor]) -> list
     h=SIZES,
     batch=SIZES,
     time=st.integers(1, 12),
-    used=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    used=st.tuples(st.booleans(), st.booleans()),
     seed=st.integers(0, 999),
 )
 def test_outputs_and_all_gradients_equal_those_of_the_plain_steps(kind, d, h, batch, time, used, seed):
     torch.manual_seed(seed)
     cell, inputs, state = case(kind, d, h, batch, time)
-    shapes = [(batch, time, h)] + [(batch, h)] * len(parts(state))  # each output may weigh in the loss or not
-    weigh = [torch.randn(shape, dtype=torch.float64) * use for shape, use in zip(shapes, used, strict=False)]
+    shapes = (batch, time, h), (batch, h)  # each output may weigh in the loss or not
+    weigh = [torch.randn(shape, dtype=torch.float64) * use for shape, use in zip(shapes, used, strict=True)]
     fast, plain = (results(cell, inputs, state, way, weigh) for way in (False, True))
     for ours, theirs in zip(fast, plain, strict=True):
         assert ours.shape == theirs.shape and (ours - theirs).abs().max() < 1e-10
@@ -65,23 +57,15 @@ def test_many_sequences_of_many_steps_are_no_exception(kind):
     torch.manual_seed(0)
     cell, inputs, state = case(kind, batch=16, time=11)
     assert fused.transposed(cell.W_hh, cell.project(inputs.transpose(0, 1))).is_contiguous()
-    shapes = [(16, 11, 4)] + [(16, 4)] * len(parts(state))
-    weigh = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
+    weigh = [torch.randn(shape, dtype=torch.float64) for shape in ((16, 11, 4), (16, 4))]
     for ours, theirs in zip(*(results(cell, inputs, state, way, weigh) for way in (False, True)), strict=True):
         assert (ours - theirs).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize(
-    "function, blocks, further",
-    [
-        (fused.LSTM, 4, [(2, 4), (2, 4)]),
-        (fused.GRUResetBefore, 3, [(2, 4)]),
-        (fused.GRUResetAfter, 3, [(4,), (2, 4)]),
-    ],
-)
-def test_gradients_equal_finite_differences(function, blocks, further):
+@pytest.mark.parametrize("function, further", [(fused.GRUResetBefore, [(2, 4)]), (fused.GRUResetAfter, [(4,), (2, 4)])])
+def test_gradients_equal_finite_differences(function, further):
     torch.manual_seed(0)
-    shapes = [(3, 2, blocks * 4), (blocks * 4, 4), *further]  # (time, batch, …), W_hh, then b_hh and the states
+    shapes = [(3, 2, 12), (12, 4), *further]  # (time, batch, …), W_hh, then b_hh and the state
     arguments = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     assert torch.autograd.gradcheck(function.apply, arguments)
 
@@ -93,8 +77,8 @@ def test_one_output_alone_may_be_used(kind, output):
     gradients = []
     for plain in (False, True):
         states, last = unroll(cell, inputs, state, plain=plain)
-        loss = (states if output == "states" else parts(last)[-1]).square().sum()
-        gradients.append(torch.autograd.grad(loss, [inputs, *parts(state), *cell.parameters()]))
+        loss = (states if output == "states" else last).square().sum()
+        gradients.append(torch.autograd.grad(loss, [inputs, state, *cell.parameters()]))
     for ours, theirs in zip(*gradients, strict=True):
         assert (ours - theirs).abs().max() < 1e-10
 
@@ -104,7 +88,7 @@ def test_going_back_twice_gives_the_same_and_changes_nothing(kind):
     cell, inputs, state = case(kind)
     states, _ = unroll(cell, inputs, state)
     before = states.detach().clone()
-    loss, leaves = states.square().sum(), [inputs, *parts(state), *cell.parameters()]
+    loss, leaves = states.square().sum(), [inputs, state, *cell.parameters()]
     once, twice = (torch.autograd.grad(loss, leaves, retain_graph=True) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(once, twice, strict=True)) and torch.equal(states, before)
 
@@ -131,7 +115,7 @@ def test_a_derivative_of_the_derivative_is_refused_and_plain_has_it(kind):
 def test_it_is_what_runs_unless_plain_is_asked_for(kind):
     cell, inputs, state = case(kind)
     fast, plain = (unroll(cell, inputs, state, plain=way)[0].grad_fn.next_functions[0][0] for way in (False, True))
-    assert type(fast)._forward_cls in (fused.LSTM, fused.GRUResetBefore, fused.GRUResetAfter)
+    assert type(fast)._forward_cls in (fused.GRUResetBefore, fused.GRUResetAfter)
     assert not hasattr(type(plain), "_forward_cls")
 
 
@@ -165,11 +149,3 @@ def test_half_precision_and_autocast_run(kind):
     states.sum().backward()
     assert states.dtype == torch.bfloat16 and (states.float() - expected).abs().max() < 0.03
     assert torch.isfinite(half.W_hh.grad).all()
-
-
-def test_no_fast_way_is_taken_where_there_is_none(monkeypatch):
-    def never(*_):
-        raise AssertionError("the derivation does not hold for this cell")
-
-    monkeypatch.setattr(fused.LSTM, "apply", never)
-    unroll(OriginalLSTMCell(3, 4), torch.zeros(2, 5, 3))

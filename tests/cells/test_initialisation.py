@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from unrolled.cells import GRUCell, LSTMCell, OriginalLSTMCell, RNNCell
+from unrolled.cells import GRUCell, LSTMCell, MinGRUCell, OriginalLSTMCell, RNNCell, initialise
 
 CELLS = [RNNCell, LSTMCell, OriginalLSTMCell, GRUCell]
 
@@ -76,6 +76,36 @@ def test_chrono_makes_a_gru_write_as_rarely():
     assert not cell.block("r").b_h.any()
 
 
+@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("name", ["uniform", "torch", "gaussian", "orthogonal", "identity"])
+def test_a_name_means_the_same_for_a_new_cell_and_for_one_that_is_drawn_again(kind, name):
+    torch.manual_seed(0)
+    new = kind(5, 4, initialisation=name)
+    drawn = initialise(kind(5, 4), name)
+    for cell in (new, drawn):
+        for block in map(cell.block, cell.blocks):
+            square = (block.W_hh.T @ block.W_hh).detach()
+            assert torch.allclose(square, torch.eye(4), atol=1e-5) == (name in ("orthogonal", "identity"))
+            assert torch.equal(block.W_hh, torch.eye(4)) == (name == "identity")
+            radius = torch.linalg.eigvals(block.W_hh.detach()).abs().max().item()
+            assert (abs(radius - 1) < 1e-5) == (name not in ("uniform", "torch"))
+            if cell is drawn:
+                assert (block.b_h == 0).all() == (name not in ("uniform", "torch"))
+
+
+def test_a_cell_that_is_drawn_again_keeps_its_input_weights_and_the_generator_draws_alone():
+    torch.manual_seed(0)
+    cell = LSTMCell(5, 4)
+    W_xh, then = cell.W_xh.clone(), torch.get_rng_state()
+    initialise(cell, "chrono", generator=torch.Generator().manual_seed(1), t_max=9)
+    again = initialise(LSTMCell(5, 4), "chrono", generator=torch.Generator().manual_seed(1), t_max=9)
+    assert torch.equal(cell.W_xh, W_xh) and not torch.equal(again.W_xh, W_xh)
+    assert torch.equal(cell.W_hh, again.W_hh) and torch.equal(cell.b_h, again.b_h)
+    torch.manual_seed(0)
+    LSTMCell(5, 4)
+    assert torch.equal(torch.get_rng_state(), then)
+
+
 def test_gate_biases_are_what_is_given():
     lstm = LSTMCell(3, 4, forget_bias=-1.0, input_bias=2.0, initialisation="orthogonal")
     assert lstm.block("f").b_h.tolist() == [-1.0] * 4 and lstm.block("i").b_h.tolist() == [2.0] * 4
@@ -89,12 +119,15 @@ def test_gate_biases_are_what_is_given():
     [
         (
             lambda: RNNCell(3, 4, initialisation="glorot"),
-            "'glorot'; it can be one of uniform, torch, orthogonal, chrono",
+            "'glorot'; it can be one of uniform, torch, gaussian, orthogonal, identity, chrono",
         ),
         (lambda: RNNCell(3, 4, initialisation="chrono"), "no gate of a RNNCell keeps its state"),
         (lambda: GRUCell(3, 4, initialisation="chrono"), "t_max is None; chrono needs the longest dependence"),
         (lambda: GRUCell(3, 4, initialisation="chrono", t_max=2), "t_max is 2; chrono needs"),
         (lambda: GRUCell(3, 4, t_max=20), "t_max is 20, but initialisation is 'uniform'"),
+        (lambda: initialise(RNNCell(3, 4), "orthogonal", -1.0), "radius is -1.0; it must be above 0"),
+        (lambda: initialise(RNNCell(3, 4), "torch", 0.9), "radius is 0.9, but 'torch' does not use it; leave it out"),
+        (lambda: initialise(MinGRUCell(3, 4), "orthogonal"), "a MinGRUCell has no recurrent weights to draw"),
         (
             lambda: LSTMCell(3, 4, initialisation="chrono", t_max=20),
             "bias of 'f' is 1.0, but chrono draws it; give None",

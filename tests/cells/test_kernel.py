@@ -1,12 +1,12 @@
-"""Without gradients, cells that PyTorch has too are unrolled by its kernel: the same numbers, and only then."""
+"""Cells that PyTorch has too are unrolled by its kernel without gradients, and an LSTM with them: the same numbers."""
 
 import pytest
 import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
-from unrolled.cells import GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, TwinCell, fused, unroll
-from unrolled.cells.sequence import KERNEL_STEPS
+from unrolled.cells import GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, fast, fused, unroll
+from unrolled.cells.fast import FAST, KERNEL_STEPS
 
 CELLS = {
     "rnn": lambda d, h: RNNCell(d, h),
@@ -20,13 +20,13 @@ TIME = KERNEL_STEPS + 3
 @pytest.fixture
 def kernels(monkeypatch):
     """Return a list of the kernels that have been called."""
-    called, by_kernel = [], TwinCell.by_kernel
+    called, by_kernel = [], fast.by_kernel
 
-    def noted(cell, kernel, *arguments):
+    def noted(kernel, *arguments):
         called.append(kernel)
-        return by_kernel(cell, kernel, *arguments)
+        return by_kernel(kernel, *arguments)
 
-    monkeypatch.setattr(TwinCell, "by_kernel", noted)
+    monkeypatch.setattr(fast, "by_kernel", noted)
     return called
 
 
@@ -108,18 +108,18 @@ def test_weights_changed_in_place_count_at_once(kind, kernels):
 
 
 @pytest.mark.parametrize("kind", CELLS)
-def test_the_kernel_runs_only_where_no_gradient_is_recorded(kind, kernels):
+def test_with_gradients_only_the_lstm_runs_by_the_kernel(kind, kernels):
     cell, inputs = CELLS[kind](3, 4), torch.randn(2, TIME, 3)
-    state = random_state(cell, 2)
+    state, trained = random_state(cell, 2), [torch.lstm] * (kind == "lstm")
     states, _ = unroll(cell, inputs, state)  # the weights need gradients
-    assert not kernels and states.requires_grad
-    if kind in ("lstm", "gru, reset after"):
-        assert states.grad_fn.next_functions[0][0]._forward_cls in (fused.LSTM, fused.GRUResetAfter)
+    assert kernels == trained and states.requires_grad
     cell.requires_grad_(False)
     for needs in (inputs, *parts(state)):
+        kernels.clear()
         needs.requires_grad_(True)
-        assert unroll(cell, inputs, state)[0].requires_grad and not kernels
+        assert unroll(cell, inputs, state)[0].requires_grad and kernels == trained
         needs.requires_grad_(False)
+    kernels.clear()
     assert not unroll(cell, inputs, state)[0].requires_grad and len(kernels) == 1
     cell.requires_grad_(True)
     for off in (torch.no_grad, torch.inference_mode):
@@ -128,7 +128,57 @@ def test_the_kernel_runs_only_where_no_gradient_is_recorded(kind, kernels):
     assert len(kernels) == 3
     with torch.no_grad(), torch.enable_grad():
         assert unroll(cell, inputs, state)[0].requires_grad
-    assert len(kernels) == 3
+    assert kernels[3:] == trained
+
+
+def gradients(cell, inputs, state, plain: bool, weigh) -> list[torch.Tensor]:
+    """Return all outputs of an LSTM, and the gradients by all there is of Σ weigh ⊙ output."""
+    states, last = unroll(cell, inputs, state, plain=plain)
+    loss = sum((output * w).mean() for output, w in zip((states, *last), weigh, strict=True))
+    return [states, *last, *torch.autograd.grad(loss, [inputs, *state, *cell.parameters()])]
+
+
+@pytest.mark.parametrize("dtype, bound", [(torch.float64, 1e-14), (torch.float32, 1e-6)])
+@pytest.mark.parametrize("d, h, batch, time", [(1, 1, 1, 2), (3, 4, 2, 5), (7, 5, 33, 40), (64, 96, 8, 64)])
+@pytest.mark.parametrize("used", [(1, 1, 1), (1, 0, 0), (0, 0, 1)])  # each output may weigh in the loss or not
+def test_an_lstm_trains_by_the_kernel_as_by_the_plain_steps(d, h, batch, time, dtype, bound, used, kernels):
+    torch.manual_seed(0)
+    cell = LSTMCell(d, h).to(dtype)
+    inputs = torch.randn(time, batch, d, dtype=dtype).transpose(0, 1).requires_grad_()
+    begin = torch.randn(2, h, dtype=dtype, requires_grad=True)
+    state = tuple(part.expand(batch, -1) for part in begin.unbind(0))  # as a learned initial state
+    shapes = (batch, time, h), (batch, h), (batch, h)
+    weigh = [use * torch.randn(shape, dtype=dtype) for use, shape in zip(used, shapes, strict=True)]
+    ours, plain = (gradients(cell, inputs, state, way, weigh) for way in (False, True))
+    assert kernels == [torch.lstm]
+    for value, expected in zip(ours, plain, strict=True):
+        assert value.shape == expected.shape and (value - expected).abs().max() < bound
+
+
+@pytest.mark.parametrize("dtype, bound", [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_the_gradient_of_an_lstm_can_be_differentiated_again(dtype, bound, kernels):
+    torch.manual_seed(0)
+    cell, inputs = LSTMCell(3, 4).to(dtype), torch.randn(2, 7, 3, dtype=dtype, requires_grad=True)
+    results = []
+    for plain in (False, True):
+        loss = unroll(cell, inputs, plain=plain)[0].square().sum()
+        (gradient,) = torch.autograd.grad(loss, [inputs], create_graph=True)
+        results.append(torch.autograd.grad(gradient.square().sum(), [inputs, *cell.parameters()]))
+    assert kernels == [torch.lstm]
+    for ours, expected in zip(*results, strict=True):
+        assert (ours - expected).abs().max() < bound * (1 + expected.abs().max())
+
+
+def test_a_single_step_of_an_lstm_trains_by_the_plain_one(kernels):
+    unroll(LSTMCell(3, 4), torch.randn(2, 1, 3))
+    assert not kernels
+
+
+def test_the_compiler_follows_the_plain_steps_of_an_lstm(kernels):
+    cell, inputs = LSTMCell(3, 4), torch.randn(2, 5, 3)
+    states, _ = torch.compile(unroll, backend="aot_eager", fullgraph=True)(cell, inputs)
+    states.sum().backward()
+    assert not kernels and (states - unroll(cell, inputs)[0]).abs().max() < 1e-6
 
 
 @torch.no_grad()
@@ -152,59 +202,57 @@ def test_a_cell_that_pytorch_does_not_have_does_without_it(make, kernels):
 @pytest.mark.parametrize("kind", [*CELLS, "gru"])
 def test_a_single_step_without_gradients_is_the_plain_one(kind, monkeypatch):
     cell, inputs = (CELLS | {"gru": GRUCell})[kind](3, 4), torch.randn(2, 1, 3)
-    monkeypatch.setattr(cell, "fast", None)
+    monkeypatch.setitem(FAST, type(cell), None)
     assert difference(cell, inputs) == 0
 
 
-@pytest.mark.parametrize("gradients", [True, False])
+@pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("method", ["project", "equations", "step"])
 @pytest.mark.parametrize("parent", [RNNCell, LSTMCell, GRUCell])
-def test_a_subclass_with_steps_of_its_own_has_them_run(parent, method, gradients, kernels, monkeypatch):
+def test_a_subclass_with_steps_of_its_own_has_them_run(parent, method, recorded, kernels, monkeypatch):
     calls = []
 
     def counted(self, *arguments):
         calls.append(method)
         return getattr(parent, method)(self, *arguments)
 
-    for function in (fused.LSTM, fused.GRUResetBefore):
-        monkeypatch.setattr(function, "apply", None)
+    monkeypatch.setattr(fused.GRUResetBefore, "apply", None)
     cell = type("Hooked", (parent,), {method: counted})(3, 4)
-    with torch.set_grad_enabled(gradients):
+    with torch.set_grad_enabled(recorded):
         unroll(cell, torch.randn(2, TIME, 3))
     assert len(calls) == (1 if method == "project" else TIME) and not kernels
 
 
-def test_a_subclass_that_changes_nothing_in_the_steps_stays_fast(kernels):
-    class Named(LSTMCell):
-        label = "mine"
-
-    with torch.no_grad():
-        unroll(Named(3, 4), torch.randn(2, TIME, 3))
-    assert kernels == [torch.lstm]
-
-
-def test_weights_that_are_computed_are_computed_anew(kernels):
+def test_weights_that_are_computed_are_computed_anew():
     class Halved(nn.Module):
         def forward(self, weights):
             return weights / 2
 
     cell, inputs = LSTMCell(3, 4), torch.randn(2, TIME, 3)
+    whole = unroll(cell, inputs)[0]
     parametrize.register_parametrization(cell, "W_hh", Halved())
-    assert difference(cell, inputs) < 1e-6
+    assert (unroll(cell, inputs)[0] - whole).abs().max() > 1e-3
     with torch.no_grad():
-        cell.parametrizations.W_hh.original.mul_(4)
-    assert difference(cell, inputs) < 1e-6 and kernels == [torch.lstm] * 2
+        cell.parametrizations.W_hh.original.mul_(2)
+    assert (unroll(cell, inputs)[0] - whole).abs().max() < 1e-6
 
 
-@torch.no_grad()
+@pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("kind", CELLS)
-def test_half_precision_runs(kind, kernels):
+def test_half_precision_and_autocast_run(kind, recorded, kernels):
     torch.manual_seed(0)
     cell, inputs = CELLS[kind](6, 8), torch.randn(3, TIME, 6)
-    expected, _ = unroll(cell, inputs)
-    states, _ = unroll(cell.bfloat16(), inputs.bfloat16())
-    assert states.dtype == torch.bfloat16 and (states.float() - expected).abs().max() < 0.05
-    assert len(kernels) == 2
+    with torch.set_grad_enabled(recorded):
+        expected, _ = unroll(cell, inputs)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            mixed, _ = unroll(cell, inputs)
+        states, _ = unroll(cell.bfloat16(), inputs.bfloat16())
+    assert states.dtype == torch.bfloat16
+    assert all((rounded.float() - expected).abs().max() < 0.05 for rounded in (mixed, states))
+    assert len(kernels) == (2 if kind == "lstm" or not recorded else 0)
+    if recorded:
+        states.sum().backward()
+        assert torch.isfinite(cell.W_hh.grad).all()
 
 
 @torch.no_grad()

@@ -174,7 +174,7 @@ CELL, INPUTS = RNNCell(4, 5), torch.zeros(2, 6, 4)
             lambda: gradients.lag_of(np.array([[1.0, 0.2], [1.0, np.nan]])),
             "left is NaN at lag 1; leave out what has no",
         ),
-        (lambda: initialise(CELL, "xavier"), "kind is 'xavier'; it can be one of gaussian, orthogonal, identity"),
+        (lambda: initialise(CELL, "xavier"), "initialisation is 'xavier'; it can be one of uniform, torch, gaussian"),
         (lambda: initialise(CELL, "identity", 0.0), "radius is 0.0"),
     ],
 )

@@ -5,11 +5,12 @@ is the part that has to wait for the step before. `unroll` puts the two together
 all equations on the way.
 
 `rnn`, `lstm`, `gru`, `linear` and `linear_attention` hold the cells, `base` what they all share, and `twin` what those
-that PyTorch has too share. `sequence` is the loop over time, and `parallel_scan` what takes its place where a step is
-linear in the state; `fused` is the fast path with a backward pass derived by hand, and `initialisation` draws weights.
+that PyTorch has too share. `state` is what is carried on, and `initialisation` draws weights. `sequence` is the loop
+over time, and `fast` says which cell goes another way: by PyTorch's kernels, by `fused`, a GRU's backward pass derived
+by hand, or by `parallel_scan`, where a step is linear in the state.
 """
 
-from unrolled.cells.base import Cell, State, check_state, detach, restart, select
+from unrolled.cells.base import Cell
 from unrolled.cells.gru import GRUCell
 from unrolled.cells.initialisation import initialise
 from unrolled.cells.linear import DiagonalCell, LinearCell, MinGRUCell, MinLSTMCell
@@ -18,6 +19,7 @@ from unrolled.cells.lstm import LSTMCell, OriginalLSTMCell
 from unrolled.cells.parallel_scan import scan, scan_by_logs
 from unrolled.cells.rnn import NONLINEARITIES, RNNCell
 from unrolled.cells.sequence import trace, unroll
+from unrolled.cells.state import State, check_state, detach, restart, select
 from unrolled.cells.twin import TwinCell
 
 CELLS = {

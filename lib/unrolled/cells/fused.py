@@ -1,9 +1,9 @@
-"""Whole sequences of the gated cells as one operation, with the backward pass derived by hand.
+"""Whole sequences of a GRU as one operation, with the backward pass derived by hand.
 
 Autograd records every operation of every step and walks back through all of them. Here a sequence is one operation,
-which keeps its gates. In the backward pass the error δ of a gate is ∂L/∂h_t or ∂L/∂c_t times a factor that depends only
-on what was kept. So the factors of all steps are computed at once, the walk back multiplies them by what arrives, and
-one product at the end gives the gradient of the recurrent weights.
+which keeps its gates. In the backward pass the error δ of a gate is ∂L/∂h_t times a factor that depends only on what
+was kept. So the factors of all steps are computed at once, the walk back multiplies them by what arrives, and one
+product at the end gives the gradient of the recurrent weights.
 
 Everything is time-major: (time, batch, size). Sizes are not checked here; the cells do that.
 """
@@ -47,70 +47,6 @@ def transposed(weights: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
     """
     time, batch = projected.shape[:2]
     return weights.T.contiguous() if time > 10 and batch >= 16 else weights.T
-
-
-class LSTM(torch.autograd.Function):
-    """All steps of an LSTM.
-
-        f, i, c̃, o = σ, σ, tanh, σ (a_t),  a_t = projected_t + W_hh h_{t−1}     (:eq:`eq-lstm-forget` and following)
-        c_t = f ⊙ c_{t−1} + i ⊙ c̃                                               (:eq:`eq-lstm-cell`)
-        h_t = o ⊙ tanh(c_t)                                                     (:eq:`eq-lstm-output`)
-
-    and the backward pass, where d_h and d_c are the derivatives of the loss with respect to h_t and c_t:
-
-        d_h = ∂⁺L/∂h_t + W_hhᵀ δ_{t+1}
-        d_c = f_{t+1} ⊙ d_c_{t+1} + d_h ⊙ o ⊙ (1 − tanh²(c_t))
-        δ_f = d_c ⊙ c_{t−1} ⊙ f (1 − f)
-        δ_i = d_c ⊙ c̃ ⊙ i (1 − i)
-        δ_c̃ = d_c ⊙ i ⊙ (1 − c̃²)
-        δ_o = d_h ⊙ tanh(c_t) ⊙ o (1 − o)
-        ∂L/∂W_hh = Σ_t δ_t h_{t−1}ᵀ
-    """
-
-    @staticmethod
-    def forward(ctx, projected, W_hh, h_0, c_0):
-        """Map (time, batch, 4 hidden), (4 hidden, hidden), two (batch, hidden) to h_1 … h_T and the last h and c."""
-        time, batch, hidden = *projected.shape[:2], h_0.shape[-1]
-        states, cells = (projected.new_empty(time + 1, batch, hidden) for _ in range(2))  # h_0 … h_T, c_0 … c_T
-        states[0], cells[0] = h_0, c_0
-        gates, tanh_cells = torch.empty_like(projected), torch.empty_like(cells[1:])
-        h, c, tanh_c, x, a = steps(states, cells, tanh_cells, projected, gates)
-        f_and_i, f, i, candidate, o = steps(gates[..., : 2 * hidden], *gates.chunk(4, -1))
-        W_hh_T = transposed(W_hh, projected)
-        for t in range(time):  # step t + 1, counted from 1
-            torch.addmm(x[t], h[t], W_hh_T, out=a[t])
-            f_and_i[t].sigmoid_()
-            candidate[t].tanh_()
-            o[t].sigmoid_()
-            torch.mul(f[t], c[t], out=c[t + 1]).addcmul_(i[t], candidate[t])
-            torch.mul(o[t], torch.tanh(c[t + 1], out=tanh_c[t]), out=h[t + 1])
-        ctx.save_for_backward(W_hh, gates, states, cells, tanh_cells)
-        return states[1:], h[-1].clone(), c[-1].clone()
-
-    @staticmethod
-    def backward(ctx, d_states, d_h, d_c):
-        """Return the derivatives with respect to the arguments of `forward`."""
-        refuse_graph()
-        W_hh, gates, states, cells, tanh_cells = ctx.saved_tensors
-        time, _, hidden = tanh_cells.shape
-        deltas = torch.empty_like(gates)  # at first the factors, in which d_c and d_h are still missing
-        (f, i, candidate, o), (delta_f, delta_i, delta_candidate, delta_o) = gates.chunk(4, -1), deltas.chunk(4, -1)
-        sigmoid_backward(cells[:-1], f, grad_input=delta_f)
-        sigmoid_backward(candidate, i, grad_input=delta_i)
-        tanh_backward(i, candidate, grad_input=delta_candidate)
-        sigmoid_backward(tanh_cells, o, grad_input=delta_o)
-        slopes = tanh_backward(o, tanh_cells, grad_input=torch.empty_like(tanh_cells))  # o ⊙ (1 − tanh²(c_t))
-        from_c = deltas[..., : 3 * hidden].unflatten(-1, (3, hidden))  # δ_f, δ_i, δ_c̃: (time, batch, 3, hidden)
-        incoming, slope, f, from_c, from_h, delta = steps(d_states, slopes, f, from_c, delta_o, deltas)
-        d_h, d_c = incoming[-1] + d_h, d_c.clone()
-        for t in reversed(range(time)):
-            d_c.addcmul_(d_h, slope[t])
-            from_c[t].mul_(d_c.unsqueeze(1))
-            from_h[t].mul_(d_h)
-            d_c.mul_(f[t])
-            if t > 0:
-                torch.addmm(incoming[t - 1], delta[t], W_hh, out=d_h)
-        return deltas, flat(deltas).T @ flat(states[:-1]), delta[0] @ W_hh, d_c
 
 
 class GRUResetAfter(torch.autograd.Function):

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from unrolled.cells import fused
 from unrolled.cells.twin import TwinCell
 
 
@@ -33,8 +32,7 @@ class GRUCell(TwinCell):
         reset: ``"before"`` or ``"after"`` the recurrent product.
         update_bias: the initial value of b_z, negative so that the cell keeps its state at first; None leaves what the
             initialisation draws.
-        initialisation: how all weights are drawn; see `draw`.
-        t_max: T_max of the initialisation ``"chrono"``.
+        initialisation, t_max: how all weights are drawn; see `initialise`.
 
     Attributes:
         W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"z"``, ``"r"`` and ``"candidate"``.
@@ -43,7 +41,7 @@ class GRUCell(TwinCell):
         b_hh: with ``reset="after"``, the bias of the candidate's recurrent product, (hidden_size,).
 
     Raises:
-        ValueError: a size below 1, another placement of the reset, a bias beside chrono's, or what `draw` raises.
+        ValueError: a size below 1, another placement of the reset, a bias beside chrono's, or what `initialise` raises.
 
     Example:
         >>> cell = GRUCell(3, 4)
@@ -53,6 +51,7 @@ class GRUCell(TwinCell):
         GRUCell(3, 4)
     """
 
+    option_names = ("reset", "update_bias")
     torch_cell, torch_layer = nn.GRUCell, nn.GRU
     torch_blocks = {"r": 1, "z": -1, "candidate": 1}
     chrono_blocks = {"z": -1}
@@ -70,12 +69,11 @@ class GRUCell(TwinCell):
         if reset not in ("before", "after"):
             raise ValueError(f"reset is {reset!r}; it can be 'before' or 'after' the recurrent product")
         blocks, vectors = ("z", "r", "candidate"), ["b_hh"] if reset == "after" else []
-        super().__init__(input_size, hidden_size, blocks, vectors, initialisation=initialisation, t_max=t_max)
+        biases = {"z": update_bias}
+        super().__init__(
+            input_size, hidden_size, blocks, vectors, biases=biases, initialisation=initialisation, t_max=t_max
+        )
         self.reset, self.update_bias = reset, update_bias
-        self.set_bias("z", update_bias)
-
-    def options(self) -> dict[str, Any]:
-        return {"reset": self.reset, "update_bias": self.update_bias}
 
     def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return z, r, candidate and h, (batch, hidden_size) each.
@@ -94,19 +92,12 @@ class GRUCell(TwinCell):
             candidate = torch.tanh(projected[:, two:] + r * (recurrent[:, two:] + self.b_hh))
         return {"z": z, "r": r, "candidate": candidate, "h": (1 - z) * h + z * candidate}
 
-    def fast(self, inputs: torch.Tensor, state: torch.Tensor, kernel: bool) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what `cells.unroll` does, by PyTorch's kernel, where it has this cell, or by `fused`."""
-        if kernel and self.reset == "after":
-            return self.by_kernel(torch.gru, inputs, state)
-        projected = self.project(inputs.transpose(0, 1))  # (time, batch, 3 · hidden)
-        if self.reset == "before":
-            states, h = fused.GRUResetBefore.apply(projected, self.W_hh, state)
-        else:
-            states, h = fused.GRUResetAfter.apply(projected, self.W_hh, self.b_hh, state)
-        return states.transpose(0, 1), h  # (time, batch, hidden) → (batch, time, hidden)
-
     def second_bias(self, name: str) -> torch.Tensor | None:
         return getattr(self, "b_hh", None) if name == "candidate" else None
+
+    def torch_weights(self) -> list[torch.Tensor]:
+        *weights, zeros = super().torch_weights()
+        return [*weights, torch.cat([zeros[: 2 * self.hidden_size], self.b_hh])]  # the candidate is last there, too
 
     def options_for_torch(self) -> dict[str, Any]:
         if self.reset != "after":

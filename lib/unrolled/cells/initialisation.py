@@ -1,76 +1,86 @@
-"""Initialise all weights of a cell by a named choice, or the recurrent weights of a vanilla cell by their radius."""
+"""How the weights of a cell are drawn."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TypeVar
 
 import torch
 from torch import nn
 
-if TYPE_CHECKING:
-    from unrolled.cells.base import Cell
-    from unrolled.cells.rnn import RNNCell
+Module = TypeVar("Module", bound=nn.Module)
 
 
-def _uniform(cell: Cell, t_max: int | None) -> None:
-    for parameter in cell.parameters():
-        nn.init.uniform_(parameter, -(cell.hidden_size**-0.5), cell.hidden_size**-0.5)
+def _gaussian(weights: torch.Tensor, generator: torch.Generator | None) -> None:
+    nn.init.normal_(weights, generator=generator)
+    weights /= torch.linalg.eigvals(weights).abs().max()
 
 
-def _torch(cell: Cell, t_max: int | None) -> None:
-    _uniform(cell, t_max)
-    for name in cell.blocks:
-        if cell.second_bias(name) is None:  # PyTorch's two biases, which are only ever added
-            bias = cell.block(name).b_h
-            bias += torch.empty_like(bias).uniform_(-(cell.hidden_size**-0.5), cell.hidden_size**-0.5)
+def _orthogonal(weights: torch.Tensor, generator: torch.Generator | None) -> None:
+    nn.init.orthogonal_(weights, generator=generator)
 
 
-def _orthogonal(cell: Cell, t_max: int | None) -> None:
-    for parameter in cell.parameters():
-        nn.init.zeros_(parameter)
-    for name in cell.blocks:
-        block = cell.block(name)
-        nn.init.normal_(block.W_xh, std=cell.input_size**-0.5)
-        if block.W_hh is not None:
-            nn.init.orthogonal_(block.W_hh)
+def _identity(weights: torch.Tensor, generator: torch.Generator | None) -> None:
+    nn.init.eye_(weights)
 
 
-def _chrono(cell: Cell, t_max: int | None) -> None:
-    _orthogonal(cell, t_max)
-    lengths = torch.empty(cell.hidden_size).uniform_(1, t_max - 1).log_()
-    for name, sign in cell.chrono_blocks.items():
-        cell.block(name).b_h.copy_(sign * lengths)
-
-
-INITIALISATIONS = {"uniform": _uniform, "torch": _torch, "orthogonal": _orthogonal, "chrono": _chrono}
+MATRICES: dict[str, Callable[[torch.Tensor, torch.Generator | None], None]] = {
+    "gaussian": _gaussian,
+    "orthogonal": _orthogonal,
+    "identity": _identity,
+    "chrono": _orthogonal,
+}
+INITIALISATIONS = ("uniform", "torch", *MATRICES)
 
 
 @torch.no_grad()
-def draw(cell: Cell, initialisation: str, t_max: int | None = None) -> None:
-    """Draw all weights of a cell, in place, from PyTorch's global source of random numbers.
+def initialise(
+    cell: Module,
+    initialisation: str,
+    radius: float = 1.0,
+    generator: torch.Generator | None = None,
+    *,
+    t_max: int | None = None,
+    input_weights: bool = False,
+) -> Module:
+    """Draw the recurrent weights of a cell and its biases, in place.
 
-        uniform       weights and biases from U(−1/√h, 1/√h)
+        uniform       W_hh and biases from U(−1/√h, 1/√h)
         torch         the same, and every bias is the sum of two such numbers: PyTorch's own initialisation
-        orthogonal    each block of W_hh uniform among the orthogonal matrices (Saxe et al. 2014), W_xh normal with
-                      variance 1/d, biases 0
+        gaussian      W_hh = radius · G / ρ(G): the elements of G are independent and standard normal; biases 0
+        orthogonal    W_hh = radius · Q: Q is uniform among the matrices with QᵀQ = I (Saxe et al. 2014); biases 0
+        identity      W_hh = radius · I: with ReLU, the IRNN of Le et al. 2015; biases 0
         chrono        orthogonal, but b_f = ln U(1, T_max − 1) and b_i = −b_f in an LSTM (:eq:`eq-chrono`), and
                       b_z = −ln U(1, T_max − 1) in a GRU (Tallec & Ollivier 2018, whose z is the book's 1 − z)
 
+    where W_hh is that of each gate and candidate. The spectral radius ρ(W_hh) is the largest absolute value of an
+    eigenvalue. All singular values of an orthogonal matrix and of the identity equal `radius`; those of a Gaussian one
+    range from near 0 to about twice that.
+
+    A new cell also draws its input weights: from U(−1/√h, 1/√h) with the first two, else normal with variance 1/d. A
+    cell that is drawn again keeps them (Le et al. 2015 draw theirs with a standard deviation of 0.001).
+
     Args:
-        cell: the cell.
+        cell: a `Cell`, changed in place.
         initialisation: one of `INITIALISATIONS`.
+        radius: ρ(W_hh), above 0; 1 with ``"uniform"`` and ``"torch"``, which do not use it.
+        generator: the source of random numbers; PyTorch's global one where None.
         t_max: T_max of ``"chrono"``, the longest dependence expected, in steps: 3 or more. Given with no other.
+        input_weights: whether W_xh is drawn too, and all else that a new cell has.
+
+    Returns:
+        The same cell.
 
     Raises:
-        ValueError: an unknown initialisation; T_max is too small, missing, or given where nothing uses it; or chrono
-            for a cell without a gate that keeps its state.
+        ValueError: an unknown initialisation; a radius that is not above 0, or not used; T_max is too small, missing,
+            or given where nothing uses it; chrono for a cell without a gate that keeps its state; or a cell without
+            recurrent weights is to be drawn again.
 
     Example:
-        >>> from unrolled.cells import LSTMCell
-        >>> cell = LSTMCell(3, 4, initialisation="orthogonal")
-        >>> W_f = cell.block("f").W_hh
-        >>> torch.allclose(W_f.T @ W_f, torch.eye(4), atol=1e-6), cell.block("o").b_h.tolist()
-        (True, [0.0, 0.0, 0.0, 0.0])
+        >>> from unrolled.cells import LSTMCell, RNNCell
+        >>> cell = initialise(RNNCell(3, 4), "orthogonal", radius=0.9)
+        >>> bool((torch.linalg.svdvals(cell.W_hh) - 0.9).abs().max() < 1e-6)
+        True
         >>> cell = LSTMCell(3, 4, initialisation="chrono", t_max=200, forget_bias=None)
         >>> b_f, b_i = cell.block("f").b_h, cell.block("i").b_h
         >>> bool((b_f >= 0).all() and (b_f.exp() <= 199.01).all()), torch.equal(b_i, -b_f)
@@ -78,6 +88,10 @@ def draw(cell: Cell, initialisation: str, t_max: int | None = None) -> None:
     """
     if initialisation not in INITIALISATIONS:
         raise ValueError(f"initialisation is {initialisation!r}; it can be one of {', '.join(INITIALISATIONS)}")
+    if not radius > 0:
+        raise ValueError(f"radius is {radius}; it must be above 0")
+    if radius != 1 and initialisation not in MATRICES:
+        raise ValueError(f"radius is {radius}, but {initialisation!r} does not use it; leave it out")
     if initialisation == "chrono":
         if not cell.chrono_blocks:
             raise ValueError(f"initialisation is 'chrono', but no gate of a {type(cell).__name__} keeps its state")
@@ -85,60 +99,28 @@ def draw(cell: Cell, initialisation: str, t_max: int | None = None) -> None:
             raise ValueError(f"t_max is {t_max}; chrono needs the longest dependence expected, 3 steps or more")
     elif t_max is not None:
         raise ValueError(f"t_max is {t_max}, but initialisation is {initialisation!r}; only 'chrono' uses it")
-    INITIALISATIONS[initialisation](cell, t_max)
+    if cell.W_hh is None and not input_weights:
+        raise ValueError(f"a {type(cell).__name__} has no recurrent weights to draw; make a new cell instead")
 
-
-def _gaussian_radius(weights: torch.Tensor, generator: torch.Generator | None) -> None:
-    nn.init.normal_(weights, generator=generator)
-    weights /= torch.linalg.eigvals(weights).abs().max()
-
-
-def _orthogonal_radius(weights: torch.Tensor, generator: torch.Generator | None) -> None:
-    nn.init.orthogonal_(weights, generator=generator)
-
-
-def _identity_radius(weights: torch.Tensor, generator: torch.Generator | None) -> None:
-    nn.init.eye_(weights)
-
-
-KINDS = {"gaussian": _gaussian_radius, "orthogonal": _orthogonal_radius, "identity": _identity_radius}
-
-
-@torch.no_grad()
-def initialise(cell: RNNCell, kind: str, radius: float = 1.0, generator: torch.Generator | None = None) -> RNNCell:
-    """Draw the recurrent weights of a cell, scale them to a spectral radius, and set its bias to 0.
-
-        W_hh = radius · G / ρ(G)    gaussian: the elements of G are independent and standard normal
-        W_hh = radius · Q           orthogonal: Q is uniform among the matrices with QᵀQ = I
-        W_hh = radius · I           identity: with ReLU, the IRNN of Le et al. 2015
-
-    The spectral radius ρ(W_hh) is the largest absolute value of an eigenvalue. All singular values of the last two
-    kinds equal `radius`; those of the first range from near 0 to about twice that. The input weights W_xh are left
-    alone (Le et al. 2015 draw theirs with a standard deviation of 0.001).
-
-    Args:
-        cell: the cell, changed in place.
-        kind: ``"gaussian"``, ``"orthogonal"`` or ``"identity"``.
-        radius: ρ(W_hh), above 0.
-        generator: the source of random numbers; PyTorch's global one where None.
-
-    Returns:
-        The same cell.
-
-    Raises:
-        ValueError: an unknown kind, or a radius that is not above 0.
-
-    Example:
-        >>> from unrolled.cells import RNNCell
-        >>> cell = initialise(RNNCell(3, 4), "orthogonal", radius=0.9)
-        >>> bool((torch.linalg.svdvals(cell.W_hh) - 0.9).abs().max() < 1e-6)
-        True
-    """
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; it can be one of {', '.join(KINDS)}")
-    if not radius > 0:
-        raise ValueError(f"radius is {radius}; it must be above 0")
-    KINDS[kind](cell.W_hh, generator)
-    cell.W_hh *= radius
-    nn.init.zeros_(cell.b_h)
+    bound = cell.hidden_size**-0.5
+    for name, parameter in cell.named_parameters():
+        if input_weights or name != "W_xh":
+            if initialisation in MATRICES:
+                nn.init.zeros_(parameter)
+            else:
+                nn.init.uniform_(parameter, -bound, bound, generator)
+    for name in cell.blocks:
+        W_xh, W_hh, b_h = cell.block(name)
+        if initialisation in MATRICES:
+            if input_weights:
+                nn.init.normal_(W_xh, std=cell.input_size**-0.5, generator=generator)
+            if W_hh is not None:
+                MATRICES[initialisation](W_hh, generator)
+                W_hh *= radius
+        elif initialisation == "torch" and cell.second_bias(name) is None:  # PyTorch's two biases are only ever added
+            b_h += torch.empty_like(b_h).uniform_(-bound, bound, generator=generator)
+    if initialisation == "chrono":
+        lengths = cell.b_h.new_empty(cell.hidden_size).uniform_(1, t_max - 1, generator=generator).log_()
+        for name, sign in cell.chrono_blocks.items():
+            cell.block(name).b_h.copy_(sign * lengths)
     return cell

@@ -9,7 +9,6 @@ import torch
 from torch.nn.functional import logsigmoid, softplus
 
 from unrolled.cells.base import Cell
-from unrolled.cells.parallel_scan import scan
 
 
 class LinearCell(Cell):
@@ -17,14 +16,15 @@ class LinearCell(Cell):
 
         h_t = a_t ⊙ h_{t−1} + b_t
 
-    Neither a_t nor b_t depends on the state, so `unroll` computes all steps by `scan`. A subclass gives both.
+    Neither a_t nor b_t depends on the state, so a whole sequence is one `scan`, by which `unroll` computes the cells of
+    this page. A subclass gives both.
 
     Args:
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the state.
         blocks: the names of the blocks, from top to bottom; none has recurrent weights.
         vectors: the names of any further weights, (hidden_size,) each.
-        initialisation: how the weights are drawn; see `draw`.
+        initialisation: how the weights are drawn; see `initialise`.
         t_max: T_max of ``"chrono"``.
 
     Example:
@@ -60,12 +60,6 @@ class LinearCell(Cell):
         values = self.coefficients(projected)
         return values | {"h": values["a"] * state + values["b"]}
 
-    def fast(self, inputs: torch.Tensor, state: torch.Tensor, kernel: bool) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what `cells.unroll` does, by `scan`."""
-        values = self.coefficients(self.project(inputs))
-        states = scan(values["a"], values["b"], state)
-        return states, states[:, -1]
-
 
 class MinGRUCell(LinearCell):
     """Carry the hidden state forward through an update gate that reads the input alone (Feng et al. 2024).
@@ -83,15 +77,14 @@ class MinGRUCell(LinearCell):
         signed: let the factor of the old state be negative.
         update_bias: the initial value of b_z, negative so that the cell keeps its state at first; None leaves what the
             initialisation draws.
-        initialisation: how all weights are drawn; see `draw`.
-        t_max: T_max of the initialisation ``"chrono"``.
+        initialisation, t_max: how all weights are drawn; see `initialise`.
 
     Attributes:
         W_xh: input weights, (2 · hidden_size, input_size): the blocks ``"z"`` and ``"candidate"``.
         b_h: biases, (2 · hidden_size,).
 
     Raises:
-        ValueError: a size below 1, a bias beside chrono's, or what `draw` raises.
+        ValueError: a size below 1, a bias beside chrono's, or what `initialise` raises.
 
     Example:
         >>> cell = MinGRUCell(3, 4)
@@ -102,6 +95,7 @@ class MinGRUCell(LinearCell):
         [[1.0, 1.0, 1.0, 1.0]]
     """
 
+    option_names = ("signed", "update_bias")
     chrono_blocks = {"z": -1}
 
     def __init__(
@@ -114,12 +108,9 @@ class MinGRUCell(LinearCell):
         initialisation: str = "uniform",
         t_max: int | None = None,
     ):
-        super().__init__(input_size, hidden_size, ("z", "candidate"), initialisation=initialisation, t_max=t_max)
+        blocks, biases = ("z", "candidate"), {"z": update_bias}
+        super().__init__(input_size, hidden_size, blocks, biases=biases, initialisation=initialisation, t_max=t_max)
         self.signed, self.update_bias = signed, update_bias
-        self.set_bias("z", update_bias)
-
-    def options(self) -> dict[str, Any]:
-        return {"signed": self.signed, "update_bias": self.update_bias}
 
     def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return z, candidate, a and b; the arguments are those of `LinearCell.coefficients`."""
@@ -142,21 +133,21 @@ class MinLSTMCell(LinearCell):
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the state.
         forget_bias: the initial value of b_f; None leaves what the initialisation draws.
-        initialisation: how all weights are drawn; see `draw`.
-        t_max: T_max of the initialisation ``"chrono"``.
+        initialisation, t_max: how all weights are drawn; see `initialise`.
 
     Attributes:
         W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"f"``, ``"i"`` and ``"candidate"``.
         b_h: biases, (3 · hidden_size,).
 
     Raises:
-        ValueError: a size below 1, a bias beside chrono's, or what `draw` raises.
+        ValueError: a size below 1, a bias beside chrono's, or what `initialise` raises.
 
     Example:
         >>> MinLSTMCell(3, 4)(torch.zeros(2, 3)).shape
         torch.Size([2, 4])
     """
 
+    option_names = ("forget_bias",)
     chrono_blocks = {"f": 1, "i": -1}
 
     def __init__(
@@ -168,12 +159,9 @@ class MinLSTMCell(LinearCell):
         initialisation: str = "uniform",
         t_max: int | None = None,
     ):
-        super().__init__(input_size, hidden_size, ("f", "i", "candidate"), initialisation=initialisation, t_max=t_max)
+        blocks, biases = ("f", "i", "candidate"), {"f": forget_bias}
+        super().__init__(input_size, hidden_size, blocks, biases=biases, initialisation=initialisation, t_max=t_max)
         self.forget_bias = forget_bias
-        self.set_bias("f", forget_bias)
-
-    def options(self) -> dict[str, Any]:
-        return {"forget_bias": self.forget_bias}
 
     def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return f, i, candidate, a and b; the arguments are those of `LinearCell.coefficients`."""
@@ -201,7 +189,7 @@ class DiagonalCell(LinearCell):
         hidden_size: h, the length of the state.
         t_max: the longest time constant 1 / λ that a unit begins with, in steps, above 1; the shortest is 1, and their
             logarithms are evenly spaced.
-        initialisation: how W_xh and b_h are drawn; see `draw`. It cannot be ``"chrono"``.
+        initialisation: how W_xh and b_h are drawn; see `initialise`. It cannot be ``"chrono"``.
 
     Attributes:
         W_xh: input weights, (hidden_size, input_size): the block ``"u"``.
@@ -209,7 +197,7 @@ class DiagonalCell(LinearCell):
         rate: the softplus of these is λ, (hidden_size,).
 
     Raises:
-        ValueError: a size below 1, a time constant that is not above 1, or what `draw` raises.
+        ValueError: a size below 1, a time constant that is not above 1, or what `initialise` raises.
 
     Example:
         >>> cell = DiagonalCell(3, 4, t_max=1000)
@@ -217,17 +205,16 @@ class DiagonalCell(LinearCell):
         [1.0, 10.0, 100.0, 1000.0]
     """
 
+    option_names = ("t_max",)
+
     def __init__(self, input_size: int, hidden_size: int, *, t_max: float = 100.0, initialisation: str = "uniform"):
         if not t_max > 1:
             raise ValueError(f"t_max is {t_max}; the longest time constant must be above 1 step")
         super().__init__(input_size, hidden_size, ("u",), ["rate"], initialisation=initialisation)
-        self.longest = t_max
+        self.t_max = t_max
         decay = torch.logspace(0, -1, hidden_size, base=t_max)
         with torch.no_grad():
             self.rate.copy_(decay.expm1().log())  # softplus, the other way round
-
-    def options(self) -> dict[str, Any]:
-        return {"t_max": self.longest}
 
     def decay(self) -> torch.Tensor:
         """Return λ, (hidden_size,), above 0."""

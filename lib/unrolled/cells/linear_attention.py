@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import nn
 from torch.nn.functional import elu, linear, logsigmoid
@@ -32,7 +30,7 @@ class LinearAttentionCell(Cell):
         num_heads: into how many slices q, k and v are cut; a divisor of h.
         gated: whether each head has a forget gate. Its bias begins at such a value that the time constants of the heads
             run from 1 to 100 steps.
-        initialisation: how W_xh and b_h are drawn; see `draw`.
+        initialisation: how W_xh and b_h are drawn; see `initialise`.
 
     Attributes:
         W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"q"``, ``"k"`` and ``"v"``.
@@ -40,7 +38,7 @@ class LinearAttentionCell(Cell):
         W_f, b_f: with ``gated``, those of the gates, (heads, input_size) and (heads,).
 
     Raises:
-        ValueError: a size below 1, heads that do not divide the hidden size, or what `draw` raises.
+        ValueError: a size below 1, heads that do not divide the hidden size, or what `initialise` raises.
 
     Example:
         >>> from unrolled.cells import unroll
@@ -49,6 +47,7 @@ class LinearAttentionCell(Cell):
         (torch.Size([2, 5, 4]), torch.Size([2, 8]), torch.Size([2, 4]))
     """
 
+    option_names = ("num_heads", "gated")
     state_names = ("h", "S", "n")
 
     def __init__(
@@ -67,9 +66,6 @@ class LinearAttentionCell(Cell):
         if gated:
             self.W_f = nn.Parameter(torch.zeros(num_heads, input_size))
             self.b_f = nn.Parameter(torch.logspace(0, 2, num_heads).reciprocal().expm1().log().neg())  # σ(b) = e^(−1/τ)
-
-    def options(self) -> dict[str, Any]:
-        return {"num_heads": self.num_heads, "gated": self.gated}
 
     @property
     def state_sizes(self) -> dict[str, int]:
@@ -105,10 +101,15 @@ class LinearAttentionCell(Cell):
         h = (S @ q[..., None])[..., 0] / (n * q).sum(dim=-1, keepdim=True)
         return {"f": f, "S": S.flatten(1), "n": n.flatten(1), "h": h.flatten(1)}
 
-    def fast(
-        self, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor, torch.Tensor], kernel: bool
+    def by_scores(
+        self, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-        """Return what `cells.unroll` does, by the scores of all steps with the steps so far."""
+        """Return what `cells.unroll` does, by the scores of all steps with the steps so far.
+
+        Args:
+            inputs: (batch, time, input_size).
+            state: the state before the first step, as in `equations`.
+        """
         # (batch, time, heads, …) → (batch, heads, time, …)
         q, k, v, log_f = (part.transpose(1, 2) for part in self.parts(self.project(inputs)))
         p = log_f.cumsum(dim=2)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import nn
 
-from unrolled.cells import fused
 from unrolled.cells.base import Cell
 from unrolled.cells.twin import TwinCell
 
@@ -33,8 +30,7 @@ class LSTMCell(TwinCell):
         forget_bias: the initial value of b_f, 1 so that the cell remembers from the start (Gers et al. 2000); None
             leaves what the initialisation draws.
         input_bias: the initial value of b_i, or None.
-        initialisation: how all weights are drawn; see `draw`.
-        t_max: T_max of the initialisation ``"chrono"``.
+        initialisation, t_max: how all weights are drawn; see `initialise`.
 
     Attributes:
         W_xh: input weights, (4 · hidden_size, input_size): the blocks ``"f"``, ``"i"``, ``"candidate"`` and ``"o"``.
@@ -42,7 +38,7 @@ class LSTMCell(TwinCell):
         b_h: biases, (4 · hidden_size,). PyTorch has two, which are only ever added; one is enough.
 
     Raises:
-        ValueError: a size below 1, a bias beside chrono's, or what `draw` raises.
+        ValueError: a size below 1, a bias beside chrono's, or what `initialise` raises.
 
     Example:
         >>> cell = LSTMCell(3, 4)
@@ -54,6 +50,7 @@ class LSTMCell(TwinCell):
     """
 
     state_names = ("h", "c")
+    option_names = ("forget_bias", "input_bias")
     torch_cell, torch_layer = nn.LSTMCell, nn.LSTM
     torch_blocks = {"i": 1, "f": 1, "candidate": 1, "o": 1}
     chrono_blocks = {"f": 1, "i": -1}
@@ -68,14 +65,9 @@ class LSTMCell(TwinCell):
         initialisation: str = "uniform",
         t_max: int | None = None,
     ):
-        blocks = ("f", "i", "candidate", "o")
-        super().__init__(input_size, hidden_size, blocks, initialisation=initialisation, t_max=t_max)
+        blocks, biases = ("f", "i", "candidate", "o"), {"f": forget_bias, "i": input_bias}
+        super().__init__(input_size, hidden_size, blocks, biases=biases, initialisation=initialisation, t_max=t_max)
         self.forget_bias, self.input_bias = forget_bias, input_bias
-        self.set_bias("f", forget_bias)
-        self.set_bias("i", input_bias)
-
-    def options(self) -> dict[str, Any]:
-        return {"forget_bias": self.forget_bias, "input_bias": self.input_bias}
 
     def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return f, i, candidate, c, o and h, (batch, hidden_size) each.
@@ -93,15 +85,6 @@ class LSTMCell(TwinCell):
         o = torch.sigmoid(a_o)
         h = o * torch.tanh(c)
         return {"f": f, "i": i, "candidate": candidate, "c": c, "o": o, "h": h}
-
-    def fast(
-        self, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor], kernel: bool
-    ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
-        """Return what `cells.unroll` does, by PyTorch's kernel or by `fused.LSTM`."""
-        if kernel:
-            return self.by_kernel(torch.lstm, inputs, state)
-        states, h, c = fused.LSTM.apply(self.project(inputs.transpose(0, 1)), self.W_hh, *state)
-        return states.transpose(0, 1), (h, c)  # (time, batch, hidden) → (batch, time, hidden)
 
 
 class OriginalLSTMCell(Cell):
@@ -121,7 +104,7 @@ class OriginalLSTMCell(Cell):
         hidden_size: h, the length of the two states.
         input_bias: the initial value of b_i, negative so that the cell writes little at first and does not drift
             (Hochreiter & Schmidhuber 1997); None leaves what the initialisation draws.
-        initialisation: how all weights are drawn; see `draw`.
+        initialisation: how all weights are drawn; see `initialise`.
 
     Attributes:
         W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"i"``, ``"candidate"`` and ``"o"``.
@@ -139,6 +122,7 @@ class OriginalLSTMCell(Cell):
         [[1.0, 1.0, 1.0, 1.0]]
     """
 
+    option_names = ("input_bias",)
     state_names = ("h", "c")
 
     def __init__(
@@ -149,12 +133,9 @@ class OriginalLSTMCell(Cell):
         input_bias: float | None = None,
         initialisation: str = "uniform",
     ):
-        super().__init__(input_size, hidden_size, ("i", "candidate", "o"), initialisation=initialisation)
+        blocks, biases = ("i", "candidate", "o"), {"i": input_bias}
+        super().__init__(input_size, hidden_size, blocks, biases=biases, initialisation=initialisation)
         self.input_bias = input_bias
-        self.set_bias("i", input_bias)
-
-    def options(self) -> dict[str, Any]:
-        return {"input_bias": self.input_bias}
 
     def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return i, candidate, c, o and h, (batch, hidden_size) each.

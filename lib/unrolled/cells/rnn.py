@@ -10,7 +10,6 @@ from torch import nn
 from unrolled.cells.twin import TwinCell
 
 NONLINEARITIES = {"tanh": torch.tanh, "relu": torch.relu, "sigmoid": torch.sigmoid, "identity": lambda a: a}
-KERNELS = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}  # PyTorch has no others
 
 
 class RNNCell(TwinCell):
@@ -23,7 +22,7 @@ class RNNCell(TwinCell):
         input_size: d, the length of an input vector.
         hidden_size: h, the length of the state.
         nonlinearity: ``"tanh"``, or another of `NONLINEARITIES`: ``"relu"``, ``"sigmoid"``, ``"identity"``.
-        initialisation: how the weights are drawn; see `draw`.
+        initialisation: how the weights are drawn; see `initialise`.
 
     Attributes:
         W_xh: input weights, (hidden_size, input_size).
@@ -41,6 +40,7 @@ class RNNCell(TwinCell):
         RNNCell(3, 4, nonlinearity=relu)
     """
 
+    option_names = ("nonlinearity",)
     torch_cell, torch_layer = nn.RNNCell, nn.RNN
     torch_blocks = {"h": 1}
 
@@ -52,9 +52,6 @@ class RNNCell(TwinCell):
         super().__init__(input_size, hidden_size, ("h",), initialisation=initialisation)
         self.nonlinearity = nonlinearity
 
-    def options(self) -> dict[str, Any]:
-        return {"nonlinearity": self.nonlinearity}
-
     def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return h, (batch, hidden_size).
 
@@ -64,14 +61,8 @@ class RNNCell(TwinCell):
         """
         return {"h": NONLINEARITIES[self.nonlinearity](torch.addmm(projected, state, self.W_hh.T))}
 
-    def fast(self, inputs: torch.Tensor, state: torch.Tensor, kernel: bool) -> tuple[torch.Tensor, torch.Tensor] | None:
-        """Return what `cells.unroll` does, by PyTorch's kernel; None where it may not be used or lacks the cell."""
-        if kernel and self.nonlinearity in KERNELS:
-            return self.by_kernel(KERNELS[self.nonlinearity], inputs, state)
-        return None
-
     def options_for_torch(self) -> dict[str, Any]:
-        if self.nonlinearity not in KERNELS:
+        if self.nonlinearity not in ("tanh", "relu"):
             raise ValueError(
                 f"torch.nn has no RNN with nonlinearity={self.nonlinearity!r}, only with 'tanh' and 'relu'"
             )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from unrolled.cells.base import Cell, State
-
-KERNEL_STEPS = 16  # shorter sequences do not make up for copying the weights into PyTorch's order
+from unrolled.cells.base import Cell
+from unrolled.cells.fast import FAST
+from unrolled.cells.state import State
 
 
 def unroll(
@@ -14,15 +14,16 @@ def unroll(
 ) -> tuple[torch.Tensor, State]:
     """Apply one cell at every step of a sequence, each time to its own last state.
 
-    A cell may take a shortcut to the same numbers, up to rounding:
+    A cell may take a shortcut to the same numbers, up to rounding; `fast.FAST` says which:
 
-    - Where gradients are recorded, the gated cells use `fused`, whose backward pass is derived by hand. It can be
-      differentiated only once.
-    - Where none are recorded, as in scoring, cells that PyTorch has too use its kernel, on a CPU and for `KERNEL_STEPS`
-      steps or more. (On a GPU, that kernel rounds to 10 bits by default.)
+    - An LSTM uses PyTorch's kernel, on a CPU. (On a GPU, that kernel rounds to 10 bits by default.) In training
+      ``torch.compile`` cannot follow it, and gets the plain steps.
+    - A GRU uses `fused`, whose backward pass is derived by hand. It can be differentiated only once.
+    - Where no gradients are recorded, as in scoring, RNN and GRU use PyTorch's kernels too, as far as it has them. All
+      three do so for `fast.KERNEL_STEPS` steps or more.
 
-    ``torch.func`` can follow neither, but it can follow the plain steps. These also serve autocast, a single step
-    without gradients, and subclasses with steps of their own.
+    ``torch.func`` cannot follow these, but it can follow the plain steps. They also serve autocast, a single step
+    without gradients, and subclasses.
 
     Args:
         cell: the cell; the same weights serve every step.
@@ -46,11 +47,11 @@ def unroll(
         True
     """
     state = _first_state(cell, inputs, state)
-    if not plain and not torch.is_autocast_enabled(inputs.device.type):
-        gradients, steps = _records_gradients(cell, inputs, state), inputs.shape[1]
-        if gradients or steps > 1:
-            kernel = not gradients and steps >= KERNEL_STEPS and inputs.device.type == "cpu"
-            result = cell.fast(inputs, state, kernel)
+    fast = FAST.get(type(cell))
+    if fast and not plain and not torch.is_autocast_enabled(inputs.device.type):
+        gradients = _records_gradients(cell, inputs, state)
+        if gradients or inputs.shape[1] > 1:
+            result = fast(cell, inputs, state, gradients)
             if result is not None:
                 return result
     hidden = []
@@ -84,10 +85,8 @@ def trace(cell: Cell, inputs: torch.Tensor, state: State | None = None) -> dict[
 
 def _records_gradients(cell: Cell, inputs: torch.Tensor, state: State) -> bool:
     """Return whether autograd records what is computed from these inputs, this state and the cell's weights."""
-    if not torch.is_grad_enabled():
-        return False
     tensors = (inputs, *(state if isinstance(state, tuple) else (state,)), *cell.parameters())
-    return any(tensor.requires_grad for tensor in tensors)
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def _first_state(cell: Cell, inputs: torch.Tensor, state: State | None) -> State:
@@ -97,7 +96,4 @@ def _first_state(cell: Cell, inputs: torch.Tensor, state: State | None) -> State
             f"the inputs have shape {tuple(inputs.shape)}; three axes are expected, (batch, time, input_size), "
             "and at least one step"
         )
-    if state is None:
-        state = cell.initial_state(inputs)
-    cell.check_state(state, inputs)
-    return state
+    return cell.first_state(inputs, state)

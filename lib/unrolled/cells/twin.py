@@ -1,14 +1,13 @@
-"""What the cells that PyTorch has too share: conversion of weights in both directions, and PyTorch's kernels."""
+"""What the cells that PyTorch has too share: the conversion of weights in both directions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import torch
 from torch import nn
 
-from unrolled.cells.base import Cell, State
+from unrolled.cells.base import Cell
 
 WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # PyTorch's names, in the order that its kernels take
 
@@ -97,38 +96,17 @@ class TwinCell(Cell):
             getattr(module, name + suffix).copy_(weight)
 
     def torch_weights(self) -> list[torch.Tensor]:
-        """Return PyTorch's `WEIGHTS`, with its order of blocks and its signs; copies where there are several blocks."""
-        rows = []
-        for name, sign in self.torch_blocks.items():
-            block, second_bias = self.block(name), self.second_bias(name)
-            weights = [*block, torch.zeros_like(block.b_h) if second_bias is None else second_bias]
-            rows.append(weights if sign > 0 else [-weight for weight in weights])
-        return rows[0] if len(rows) == 1 else [torch.cat(weights) for weights in zip(*rows, strict=True)]
+        """Return PyTorch's `WEIGHTS`, in its order and with its signs: copies, where there are several blocks.
 
-    def by_kernel(
-        self, kernel: Callable[..., tuple[torch.Tensor, ...]], inputs: torch.Tensor, state: State
-    ) -> tuple[torch.Tensor, State]:
-        """Return what `cells.unroll` does, computed by PyTorch's kernel from the current weights.
-
-        Args:
-            kernel: ``torch.lstm``, ``torch.gru``, ``torch.rnn_tanh`` or ``torch.rnn_relu``.
-            inputs: (batch, time, input_size).
-            state: the state before the first step.
+        Gradients flow back through them.
         """
-        self.check_inputs(inputs)
-        before = tuple(part.unsqueeze(0) for part in (state if isinstance(state, tuple) else (state,)))
-        states, *last = kernel(
-            inputs,
-            before if len(before) > 1 else before[0],
-            self.torch_weights(),
-            has_biases=True,
-            num_layers=1,
-            dropout=0.0,
-            train=False,
-            bidirectional=False,
-            batch_first=True,
-        )
-        return states, self.state_of({name: part[0] for name, part in zip(self.state_names, last, strict=True)})
+        weights = [self.W_xh, self.W_hh, self.b_h]
+        if len(self.blocks) > 1:
+            for k, stacked in enumerate(weights):
+                rows = dict(zip(self.blocks, stacked.chunk(len(self.blocks)), strict=True))
+                ordered = [rows[name] if sign > 0 else -rows[name] for name, sign in self.torch_blocks.items()]
+                weights[k] = torch.cat(ordered)
+        return [*weights, torch.zeros_like(self.b_h)]
 
     def options_for_torch(self) -> dict[str, Any]:
         """Return the keyword arguments of PyTorch's cell of this kind; raise ValueError where there is no such cell."""

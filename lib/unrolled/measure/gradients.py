@@ -140,15 +140,12 @@ def gradient_by_lag(
     """
     if part not in cell.state_names:
         raise ValueError(f"part is {part!r}; the state of {type(cell).__name__} has {', '.join(cell.state_names)}")
-    if state is None:
-        state = cell.initial_state(inputs)
-    cell.check_state(state, inputs)
-    current = tuple(tensor.detach().requires_grad_() for tensor in _parts(state))
+    current = tuple(tensor.detach().requires_grad_() for tensor in _parts(cell.first_state(inputs, state)))
     index = cell.state_names.index(part)
     visited = [current[index]]
     with torch.enable_grad():
         for x in inputs.split(1, dim=1):  # (batch, 1, input_size)
-            # The plain step: the one derived by hand returns h_t and c_t as results that do not depend on each other.
+            # The plain step: a kernel returns h_t and c_t as results that do not depend on each other.
             current = _parts(unroll(cell, x, current if len(current) > 1 else current[0], plain=True)[1])
             visited.append(current[index])
         # Sequences do not interact, so the gradient of the sum holds each sequence's own.

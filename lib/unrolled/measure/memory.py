@@ -10,7 +10,7 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint
 
-from unrolled.cells import Cell, detach, unroll
+from unrolled.cells import Cell, LSTMCell, detach, unroll
 
 WAYS = ("whole", "truncated", "recomputed")
 
@@ -82,6 +82,8 @@ def pass_through(cell: Cell, inputs: torch.Tensor, way: str, segment: int | None
     - ``"recomputed"``: the states at the edges of the segments, from which the backward pass computes each segment
       again. The gradient is that of ``"whole"`` (Chen et al. 2016).
 
+    An LSTM takes its plain steps: PyTorch's kernel keeps twice as much.
+
     Args:
         cell: the cell.
         inputs: (batch, time, input_size); they need a gradient, as the output of a layer below does.
@@ -99,7 +101,7 @@ def pass_through(cell: Cell, inputs: torch.Tensor, way: str, segment: int | None
         raise ValueError(f"segment is {segment}; it must be 1 or more")
 
     def through(piece: torch.Tensor, *parts: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        hidden, state = unroll(cell, piece, parts if len(parts) > 1 else parts[0])
+        hidden, state = unroll(cell, piece, parts if len(parts) > 1 else parts[0], plain=isinstance(cell, LSTMCell))
         return hidden.sum(), *(state if isinstance(state, tuple) else (state,))
 
     loss, state = 0.0, cell.initial_state(inputs)
