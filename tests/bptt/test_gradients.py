@@ -157,21 +157,18 @@ RNN_MISTAKES = {
 }
 LSTM_MISTAKES = {
     "two gates are exchanged": ("np.concatenate([W_f, W_i,", "np.concatenate([W_i, W_f,"),
-    "the gradients of two gates are exchanged": ('("W_f", "W_i",', '("W_i", "W_f",'),
+    "the gradients of two gates are exchanged": ('zip(("W_f", "W_i",', 'zip(("W_i", "W_f",'),
     "the cell path lacks f": ("f[t + 1] * d_c[t + 1]", "d_c[t + 1]"),
     "f of the wrong step": ("f[t + 1] * d_c[t + 1]", "f[t] * d_c[t + 1]"),
     "the cell path is forgotten": (" + f[t + 1] * d_c[t + 1]", ""),
-    "the path through o is forgotten": ("delta_o[t] = d_h[t]", "delta_o[t] = 0 * d_h[t]"),
-    "the path through f is forgotten": ("delta_f[t] = d_c[t]", "delta_f[t] = 0 * d_c[t]"),
+    "the path through o is forgotten": ("W_i, W_c, W_o])", "W_i, W_c, 0 * W_o])"),
+    "the path through f is forgotten": ("np.concatenate([W_f,", "np.concatenate([0 * W_f,"),
     "c_t for c_{t−1}": ("d_c[t] * c[t - 1] * f[t]", "d_c[t] * c[t] * f[t]"),
     "σ′ is dropped": ("c_tilde[t] * i[t] * (1 - i[t])", "c_tilde[t]"),
     "σ′ for tanh′": ("i[t] * (1 - c_tilde[t] * c_tilde[t])", "i[t] * c_tilde[t] * (1 - c_tilde[t])"),
     "tanh′ of the cell is dropped": ("* (1 - tanh_c[t] * tanh_c[t]) +", "+"),
     "c_t for tanh(c_t)": ("d_h[t] * tanh_c[t] * o[t]", "d_h[t] * c[t] * o[t]"),
-    "W has its transpose forgotten": (
-        "([W_f, W_i, W_c, W_o])",
-        "([W_f, W_i, np.hstack([W_c[:, :3].T, W_c[:, 3:]]), W_o])",
-    ),
+    "W has its transpose forgotten": ("W_i, W_c, W_o])", "W_i, np.hstack([W_c[:, :3].T, W_c[:, 3:]]), W_o])"),
     "the immediate derivative for the total": ("@ W_hy + delta[t + 1] @ W_h", "@ W_hy"),
     "h_t for h_{t−1}": ("[previous(h), x]", "[h, x]"),
 }

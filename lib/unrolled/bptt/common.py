@@ -173,9 +173,14 @@ def output_errors(trace: Trace) -> np.ndarray:
     return (trace.step_weights * (trace.y_hat - trace.y).T).T / sequences  # eq-bptt-output
 
 
+def blank(a: np.ndarray) -> np.ndarray:
+    """Return an array like `a` in which nothing is computed yet: NaN, or 0 among symbols."""
+    return np.full_like(a, 0 if a.dtype == object else np.nan)
+
+
 def previous(a: np.ndarray) -> np.ndarray:
-    """Return a_{t−1} at [t], and NaN at [0]: (time + 1, …, size), as `a`."""
-    return np.insert(a[:-1], 0, np.nan, axis=0)
+    """Return a_{t−1} at [t], and what `blank` puts at [0]: (time + 1, …, size), as `a`."""
+    return np.concatenate([blank(a[:1]), a[:-1]])
 
 
 def extended(a: np.ndarray) -> np.ndarray:

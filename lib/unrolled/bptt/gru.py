@@ -14,6 +14,7 @@ from unrolled.bptt.common import (
     OUTPUT_AXES,
     Gradients,
     Trace,
+    blank,
     diagonal,
     extended,
     outer_total,
@@ -112,7 +113,7 @@ def forward(
     x, y, step_weights, h = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
     W_z, W_r, W_h, b_z, b_r, b_h, _, _, _ = parameters
     W_hh, W_xh = np.split(W_h, [len(W_h)], axis=1)
-    z, r, h_tilde = (np.full_like(h, np.nan) for _ in range(3))
+    z, r, h_tilde = (blank(h) for _ in range(3))
     for t in range(1, len(x)):
         v = np.concatenate([h[t - 1], x[t]], axis=-1)  # [h_{t−1}, x_t]
         z[t] = sigmoid(v @ W_z.T + b_z)  # eq-gru-update
@@ -182,7 +183,7 @@ def backward(trace: Trace) -> Gradients:
     x, h, e = trace.x, trace.h, output_errors(trace)  # eq-bptt-output
     z, r, h_tilde, before = extended(trace.z), trace.r, trace.h_tilde, trace.reset == "before"
     products = _product(trace.parameters, previous(h))
-    d_h, delta_z, delta_r, delta_h, u = (extended(np.full_like(h, np.nan)) for _ in range(5))  # d_h[t] is ∂L/∂h_t
+    d_h, delta_z, delta_r, delta_h, u = (extended(blank(h)) for _ in range(5))  # d_h[t] is ∂L/∂h_t
 
     def from_later(t: int) -> np.ndarray:
         """Return what comes back to h_t from step t + 1."""

@@ -14,6 +14,7 @@ from unrolled.bptt.common import (
     OUTPUT_AXES,
     Gradients,
     Trace,
+    blank,
     diagonal,
     extended,
     outer_total,
@@ -104,7 +105,7 @@ def forward(
     """
     x, y, step_weights, h, c = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0, c_0=c_0)
     W_f, W_i, W_c, W_o, b_f, b_i, b_c, b_o, _, _ = parameters
-    f, i, c_tilde, o, tanh_c = (np.full_like(h, np.nan) for _ in range(5))
+    f, i, c_tilde, o, tanh_c = (blank(h) for _ in range(5))
     for t in range(1, len(x)):
         v = np.concatenate([h[t - 1], x[t]], axis=-1)  # [h_{t−1}, x_t]
         f[t] = sigmoid(v @ W_f.T + b_f)  # eq-lstm-forget
@@ -155,7 +156,7 @@ def backward(trace: Trace) -> Gradients:
     f, i, c_tilde, o, tanh_c = extended(trace.f), trace.i, trace.c_tilde, trace.o, trace.tanh_c
     # the four blocks one under the other: W_h has all W_{g,h}, W_x has all W_{g,x}, and delta[t] all δ^g_t side by side
     W_h, W_x = np.split(np.concatenate([W_f, W_i, W_c, W_o]), [h.shape[-1]], axis=1)
-    d_h, d_c = np.full_like(h, np.nan), extended(np.full_like(c, np.nan))  # d_h[t] is ∂L/∂h_t
+    d_h, d_c = blank(h), extended(blank(c))  # d_h[t] is ∂L/∂h_t
     delta = extended(np.concatenate([d_h] * 4, axis=-1))
     delta_f, delta_i, delta_c, delta_o = np.split(delta, 4, axis=-1)  # views of delta
     for t in range(len(x) - 1, 0, -1):

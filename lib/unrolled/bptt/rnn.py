@@ -14,6 +14,7 @@ from unrolled.bptt.common import (
     OUTPUT_AXES,
     Gradients,
     Trace,
+    blank,
     extended,
     outer,
     outer_total,
@@ -144,7 +145,7 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
         raise ValueError(f"truncate is {truncate}; it must be 1 or more, or None for the full gradient")
     W_xh, W_hh, W_hy, _, _ = trace.parameters
     x, h, e = trace.x, trace.h, output_errors(trace)  # eq-bptt-output
-    d_h = np.full_like(h, np.nan)  # d_h[t] is ∂L/∂h_t
+    d_h = blank(h)  # d_h[t] is ∂L/∂h_t
     delta = extended(d_h)
     for t in range(len(x) - 1, 0, -1):
         inside = truncate is None or t % truncate != 0  # t + 1 is in the same window
