@@ -89,7 +89,7 @@ def slopes(derived, t):
 
 
 def cell_jacobian(derived, t):
-    """Return ∂c_t/∂c_{t−1} in full, from the Jacobian of the whole state: also through h_{t−1}, with o_{t−1} fixed, where t > 1."""
+    """Return ∂c_t/∂c_{t−1} in full, from that of the whole state: also through h_{t−1}, with o_{t−1} fixed, where t > 1."""
     h, jacobian = derived.hidden, derived.jacobian(t)
     by_h, by_c = jacobian[h:, :h], jacobian[h:, h:]
     return by_c if t == 1 else by_c + by_h * sp.diag(*slopes(derived, t - 1))
@@ -178,7 +178,7 @@ def test_a_mistake_in_the_derivation_is_seen(mistaken):
 
 @pytest.mark.parametrize("mistaken", [Highway, Carousel])
 def test_two_steps_cannot_see_what_leads_to_the_cell_state(mistaken):
-    """The step that makes h_2 takes c_1 itself; how c_2 depends on the state before it is asked for only if there is a third."""
+    """The step that makes h_2 takes c_1 itself; the Jacobian of c_2 is asked for only if there is a third."""
     derived = mistaken(*TWO_UNITS)
     assert equal(derived.recursion("b_f"), brute("lstm", TWO_UNITS, "b_f"))
 

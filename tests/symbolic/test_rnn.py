@@ -88,10 +88,8 @@ def test_the_immediate_derivatives_and_the_products_add_up_to_the_derivative_of_
 def test_the_product_of_jacobians_is_the_derivative_of_a_state_with_respect_to_another():
     network = Network(*MATRICES)
     for last in range(4):  # ∂h_last/∂h_0
-        assert equal(
-            network.product(last, 0),
-            network.in_nodes(network.written_out(network.state[last]).jacobian(network.state[0])),
-        )
+        derivative = network.written_out(network.state[last]).jacobian(network.state[0])
+        assert equal(network.product(last, 0), network.in_nodes(derivative))
     assert network.jacobian(2) == sp.diag(*(1 - h_i**2 for h_i in network.state[2])) * network.parameters.W_hh
 
 

@@ -271,6 +271,6 @@ class Recurrence:
         )
 
     def _by_step(self, columns: dict[int, sp.Matrix]) -> np.ndarray:
-        """Return the columns of the steps as rows, each at [t], (time + 1, size); NaN at [0] where there is no step 0."""
+        """Return the columns of the steps as rows, each at [t], (time + 1, size), with NaN at [0] if nothing is there."""
         missing = [sp.nan] * len(columns[1])
         return np.array([list(columns.get(t, missing)) for t in range(self.steps + 1)], dtype=object)
