@@ -89,7 +89,7 @@ def slopes(derived, t):
 
 
 def cell_jacobian(derived, t):
-    """Return ∂c_t/∂c_{t−1} in full, from that of the whole state: also through h_{t−1}, with o_{t−1} fixed, where t > 1."""
+    """Return ∂c_t/∂c_{t−1} in full, from the whole state's: also through h_{t−1}, with o_{t−1} fixed, if t > 1."""
     h, jacobian = derived.hidden, derived.jacobian(t)
     by_h, by_c = jacobian[h:, :h], jacobian[h:, h:]
     return by_c if t == 1 else by_c + by_h * sp.diag(*slopes(derived, t - 1))

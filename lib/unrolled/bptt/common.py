@@ -203,11 +203,6 @@ def total(a: np.ndarray) -> np.ndarray:
     return a[1:].reshape(-1, a.shape[-1]).sum(axis=0)  # (time, …, size) → (time · …, size)
 
 
-def diagonal(vectors: np.ndarray) -> np.ndarray:
-    """Return diag(v) for every vector v: (…, size) → (…, size, size)."""
-    return vectors[..., None] * np.eye(vectors.shape[-1], dtype=vectors.dtype)
-
-
 def path_sizes(paths: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the spectral norm of every path's Jacobian at every step, and of their sum.
 

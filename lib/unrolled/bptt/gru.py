@@ -15,7 +15,6 @@ from unrolled.bptt.common import (
     Gradients,
     Trace,
     blank,
-    diagonal,
     extended,
     outer_total,
     output_errors,
@@ -144,22 +143,21 @@ def backward(trace: Trace) -> Gradients:
         δ^z_t = ∂L/∂h_t ⊙ (h̃_t − h_{t−1}) ⊙ z_t ⊙ (1 − z_t)                         (:eq:`eq-gru-delta-update`)
         δ^h_t = ∂L/∂h_t ⊙ z_t ⊙ (1 − h̃_t ⊙ h̃_t)                                     (:eq:`eq-gru-delta-candidate`)
 
-    Terms with index T + 1 are zero. Through the candidate, u_t reaches h_{t−1} and δ^r_t the reset gate. With the reset
-    gate before the product:
+    Terms with index T + 1 are zero. u_t is what the candidate sends back; s_t is what W_hh multiplies, and q_t the
+    gradient at its product. With the reset gate before the product:
 
-        u_t = r_t ⊙ (W_hhᵀ δ^h_t)                                                   (:eq:`eq-gru-delta-reset`)
+        u_t = r_t ⊙ (W_hhᵀ δ^h_t),  s_t = r_t ⊙ h_{t−1},  q_t = δ^h_t               (:eq:`eq-gru-delta-reset`)
         δ^r_t = (W_hhᵀ δ^h_t) ⊙ h_{t−1} ⊙ r_t ⊙ (1 − r_t)                           (:eq:`eq-gru-delta-reset`)
-        ∂L/∂W_hh = Σ_t δ^h_t (r_t ⊙ h_{t−1})ᵀ                                       (:eq:`eq-gru-gradients`)
 
     With the reset gate after it:
 
-        u_t = W_hhᵀ (r_t ⊙ δ^h_t)                                                   (:eq:`eq-gru-delta-after`)
+        u_t = W_hhᵀ (r_t ⊙ δ^h_t),  s_t = h_{t−1},  q_t = r_t ⊙ δ^h_t               (:eq:`eq-gru-delta-after`)
         δ^r_t = δ^h_t ⊙ (W_hh h_{t−1} + b_hh) ⊙ r_t ⊙ (1 − r_t)                     (:eq:`eq-gru-delta-after`)
-        ∂L/∂W_hh = Σ_t (r_t ⊙ δ^h_t) h_{t−1}ᵀ,  ∂L/∂b_hh = Σ_t r_t ⊙ δ^h_t          (:eq:`eq-gru-delta-after`)
 
     In both cases:
 
         ∂L/∂W_g = Σ_t δ^g_t [h_{t−1}, x_t]ᵀ  for g = z, r                           (:eq:`eq-gru-gradients`)
+        ∂L/∂W_hh = Σ_t q_t s_tᵀ,  ∂L/∂b_hh = Σ_t q_t                                (:eq:`eq-gru-gradients`)
         ∂L/∂W_xh = Σ_t δ^h_t x_tᵀ,  ∂L/∂b_g = Σ_t δ^g_t  for g = z, r, h            (:eq:`eq-gru-gradients`)
         ∂L/∂h_0 = the sum of :eq:`eq-gru-delta-h` at t = 0, without its first term   (:eq:`eq-gru-gradients`)
         ∂L/∂x_t = W_{z,x}ᵀ δ^z_t + W_{r,x}ᵀ δ^r_t + W_xhᵀ δ^h_t                      (:eq:`eq-gru-gradients`)
@@ -253,7 +251,7 @@ def paths(trace: Trace) -> dict[str, np.ndarray]:
         candidate = k * r[..., None] * W_hh
         reset = k * (_product(trace.parameters, h_before) * r * (1 - r))[..., None] * W_rh
     return {
-        "direct": diagonal(1 - z),
+        "direct": (1 - z)[..., None] * np.eye(z.shape[-1], dtype=z.dtype),  # diag(1 − z_t)
         "update": ((h_tilde - h_before) * z * (1 - z))[..., None] * W_zh,
         "candidate": candidate,
         "reset": reset,

@@ -15,7 +15,6 @@ from unrolled.bptt.common import (
     Gradients,
     Trace,
     blank,
-    diagonal,
     extended,
     outer_total,
     output_errors,
@@ -216,4 +215,4 @@ def paths(trace: Trace) -> dict[str, np.ndarray]:
         "candidate": (i * (1 - c_tilde * c_tilde), trace.parameters.W_c),
     }
     through = {gate: scale[..., None] * W[:, : len(W)] * slope[..., None, :] for gate, (scale, W) in scales.items()}
-    return {"direct": diagonal(f)} | through
+    return {"direct": f[..., None] * np.eye(f.shape[-1], dtype=f.dtype)} | through  # diag(f_t)

@@ -27,6 +27,18 @@ def _column(matrix: sp.Matrix) -> sp.Matrix:
     return matrix.reshape(matrix.rows * matrix.cols, 1)  # (rows, columns) → (rows · columns, 1)
 
 
+def _writer(nodes: dict[sp.Expr, sp.Expr], meanings: dict[sp.Expr, sp.Expr]) -> Node:
+    """Return what writes φ(a) out, and records which symbols stand for it, and what they mean."""
+
+    def node(name: str, phi: Callable[[sp.Expr], sp.Expr], a: sp.Matrix) -> sp.Matrix:
+        values, symbols = a.applyfunc(phi), symbol_matrix(name, *a.shape)
+        nodes.update(zip(values, symbols, strict=True))
+        meanings.update(zip(symbols, values, strict=True))
+        return values
+
+    return node
+
+
 class Recurrence:
     """A recurrent network, unrolled, with a symbol for every weight, every input and every target.
 
@@ -92,7 +104,7 @@ class Recurrence:
         self.loss, written = sp.Integer(0), self.state[0]
         self._nodes, self._meanings = {}, {}
         for t in times:
-            written = self._advance(t, written, self._write)
+            written = self._advance(t, written, _writer(self._nodes, self._meanings))
             self.state[t] = self._advance(t, self.state[t - 1], lambda name, phi, a: symbol_matrix(name, *a.shape))
             loss, nodes, meanings = self._predict(t, written)
             self.loss += self.step_weights[t] * loss
@@ -106,13 +118,6 @@ class Recurrence:
     def _advance(self, t: int, previous: sp.Matrix, node: Node) -> sp.Matrix:
         """Return h_t from h_{t−1}, with ``node(name, φ, a)`` for every φ(a): the equations of the cell."""
         raise NotImplementedError
-
-    def _write(self, name: str, phi: Callable[[sp.Expr], sp.Expr], a: sp.Matrix) -> sp.Matrix:
-        """Return φ(a) written out, and record which symbols stand for it."""
-        values, symbols = a.applyfunc(phi), symbol_matrix(name, *a.shape)
-        self._nodes |= dict(zip(values, symbols, strict=True))
-        self._meanings |= dict(zip(symbols, values, strict=True))
-        return values
 
     def _predict(self, t: int, state: sp.Matrix) -> tuple[sp.Expr, dict[sp.Expr, sp.Expr], dict[sp.Expr, sp.Expr]]:
         """Return L_t from h_t, its exponentials in nodes, and what these nodes stand for.
@@ -168,13 +173,7 @@ class Recurrence:
     def _through_step(self, t: int, W: sp.Matrix) -> sp.Matrix:
         """Return ∂⁺h_t/∂W in nodes, with a column for each entry of W; W may be `_held()`, which is h_{t−1} here."""
         held, nodes = self._held(), {}
-
-        def node(name: str, phi: Callable[[sp.Expr], sp.Expr], a: sp.Matrix) -> sp.Matrix:
-            values = a.applyfunc(phi)
-            nodes.update(zip(values, symbol_matrix(name, *a.shape), strict=True))
-            return values
-
-        derivative = self._advance(t, held, node).jacobian(_column(W)).xreplace(nodes)
+        derivative = self._advance(t, held, _writer(nodes, {})).jacobian(_column(W)).xreplace(nodes)
         return derivative.xreplace(dict(zip(held, self.state[t - 1], strict=True)))
 
     def _through_prediction(self, t: int, W: sp.Matrix) -> sp.Matrix:
@@ -271,6 +270,6 @@ class Recurrence:
         )
 
     def _by_step(self, columns: dict[int, sp.Matrix]) -> np.ndarray:
-        """Return the columns of the steps as rows, each at [t], (time + 1, size), with NaN at [0] if nothing is there."""
+        """Return the columns as rows by t, (time + 1, size), with NaN at [0] if there is no step 0."""
         missing = [sp.nan] * len(columns[1])
         return np.array([list(columns.get(t, missing)) for t in range(self.steps + 1)], dtype=object)
