@@ -20,7 +20,7 @@ from by_hand import (
     worst,
 )
 from mistakes import with_mistake
-from unrolled.bptt import relative_error
+from unrolled.bptt import output_errors, path_sizes, relative_error
 
 SIZES = st.integers(1, 6)
 
@@ -47,7 +47,11 @@ def by_torch_nn(cell, network):
     expected = {f"W_{g}": sign[g] * weights[g] for g in order} | {f"b_{g}": sign[g] * biases[g] for g in order}
     expected |= {"b_hh": of["bias_hh"][-h:]} if cell == "gru after" else {}
     expected |= {name: part.grad.numpy() for name, part in zip(STATES[cell], state, strict=True)}
-    return expected | {name: tail[name].grad.numpy() for name in ("W_hy", "b_y")} | {"inputs": x.grad.numpy()}
+    return (
+        expected
+        | {name: tail[name].grad.numpy() for name in ("W_hy", "b_y")}
+        | {"x": np.moveaxis(x.grad.numpy(), -2, 0)}
+    )
 
 
 @settings(max_examples=80, deadline=None)
@@ -91,6 +95,29 @@ def test_gradients_equal_differences_over_fifty_steps(cell):
     assert worst(actual, by_differences(cell, network, step_weights=last)) < 1e-9
 
 
+def arrays(result):
+    """Return the arrays of a trace or of gradients by name."""
+    return {name: value for name, value in vars(result).items() if isinstance(value, np.ndarray)}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_t_is_t(cell):
+    """Row t belongs to step t, and what has no step 0 is NaN there, so that no sum over all rows goes unnoticed."""
+    network = case(cell, 3, 4, 2, 5, 6, (3,))
+    _, trace = MODULES[cell].forward(*network, **OPTIONS[cell])
+    assert np.array_equal(trace.x[2], network[1][:, 1]) and np.array_equal(trace.y[2].argmax(axis=-1), network[2][:, 1])
+    states = [name[0] for name in STATES[cell]]
+    for name, first in zip(states, network[3:], strict=True):
+        assert np.array_equal(getattr(trace, name)[0], first)
+    passed = MODULES[cell].backward(trace)
+    assert all(np.array_equal(getattr(passed, name)[0], getattr(passed, f"{name}_0")) for name in states)
+    paths = {} if cell == "rnn" else MODULES[cell].paths(trace)
+    sizes = path_sizes(paths) if paths else {}
+    for array in [*arrays(trace).values(), passed.x, output_errors(trace), *paths.values(), *sizes.values()]:
+        assert len(array) == 7 and np.isfinite(array[1:]).all()
+        assert np.isnan(array[0]).all() or any(array is getattr(trace, name) for name in states)
+
+
 @pytest.mark.parametrize("cell", CELLS)
 def test_a_batch_is_a_mean_zeros_are_the_default_and_types_are_kept(cell):
     network = case(cell, 2, 4, 2, 5, 6, (3,))
@@ -101,11 +128,11 @@ def test_a_batch_is_a_mean_zeros_are_the_default_and_types_are_kept(cell):
         assert relative_error(getattr(together, name), mean) < 1e-12
     assert relative_error(together.h_0, np.stack([of_row.h_0 for of_row in alone]) / 3) < 1e-12
     zero = (*network[:3], *(np.zeros((3, 4)) for _ in STATES[cell]))
-    pairs = zip(gradients(cell, network[:3]), gradients(cell, zero), strict=True)
-    assert all(np.array_equal(by_default, from_zeros) for by_default, from_zeros in pairs)
+    by_default, from_zeros = (arrays(gradients(cell, given)) for given in (network[:3], zero))
+    assert all(np.array_equal(by_default[name], from_zeros[name], equal_nan=True) for name in from_zeros)
     small = MODULES[cell].Parameters(*(None if w is None else w.astype(np.float32) for w in network[0]))
     in_float32 = gradients(cell, (small, network[1].astype(np.float32), network[2]))
-    assert {gradient.dtype for gradient in in_float32 if gradient is not None} == {np.dtype(np.float32)}
+    assert {gradient.dtype for gradient in arrays(in_float32).values()} == {np.dtype(np.float32)}
     whole = MODULES[cell].Parameters(*(None if w is None else np.ones_like(w, dtype=int) for w in network[0]))
     assert gradients(cell, (whole, np.ones((5, 2), dtype=int), network[2][0, :5])).W_hy.dtype == float
 
@@ -116,76 +143,71 @@ RNN_MISTAKES = {
     "φ′ of the wrong step": ("(1 - h[t] * h[t]) * d_h[t]", "(1 - h[t - 1] * h[t - 1]) * d_h[t]"),
     "W_hh is dropped": ("(delta[t + 1] @ W_hh if", "(delta[t + 1] if"),
     "W_hh has its transpose forgotten": ("(delta[t + 1] @ W_hh if", "(delta[t + 1] @ W_hh.T if"),
-    "W_hy has its transpose forgotten": ("e[t - 1] @ W_hy +", "e[t - 1] @ W_hy.T +"),
-    "W_xh has its transpose forgotten": ("inputs=deltas @ W_xh", "inputs=deltas @ W_xh.T"),
-    "the gradient is transposed": (
-        "W_hh=rows(deltas).T @ rows(states[..., :-1, :])",
-        "W_hh=rows(states[..., :-1, :]).T @ rows(deltas)",
-    ),
+    "W_hy has its transpose forgotten": ("e[t] @ W_hy +", "e[t] @ W_hy.T +"),
+    "W_xh has its transpose forgotten": ("x=delta @ W_xh", "x=delta @ W_xh.T"),
+    "the gradient is transposed": ("outer_total(delta, previous(h))", "outer_total(previous(h), delta)"),
     "the immediate derivative for the total": ("+ (delta[t + 1] @ W_hh if inside else 0)", ""),
-    "h_t for h_{t−1}": ("rows(states[..., :-1, :])", "rows(states[..., 1:, :])"),
+    "h_t for h_{t−1}": ("outer_total(delta, previous(h))", "outer_total(delta, h)"),
     "the factors of each Jacobian are exchanged": (
         "(delta[t + 1] @ W_hh if",
-        "((1 - h[t + 1] * h[t + 1]) * (d_h[t + 1] @ W_hh) if t < T and",
+        "((1 - h[t + 1] * h[t + 1]) * (d_h[t + 1] @ W_hh) if t < len(x) - 1 and",
     ),
-    "the target is not subtracted": ("(trace.probabilities - one_hot)", "trace.probabilities"),
-    "the loss of every step counts 1": (" * trace.step_weights[:, None]", ""),
+    "the target is not subtracted": ("(trace.y_hat - trace.y)", "trace.y_hat"),
+    "the loss of every step counts 1": ("(trace.step_weights * (", "(np.ones(len(trace.y)) * ("),
 }
 LSTM_MISTAKES = {
-    "two gates are exchanged": ("@ W_f + delta_i[t - 1] @ W_i", "@ W_i + delta_i[t - 1] @ W_f"),
-    "the gradients of two gates are exchanged": (
-        "@ rows(pairs) for delta in deltas)",
-        "@ rows(pairs) for delta in deltas[::-1])",
-    ),
-    "the cell path lacks f": ("d_c[t] * f  # eq-lstm-delta-h", "d_c[t]  # eq-lstm-delta-h"),
-    "f of the wrong step": ("d_c[t] * f  # eq-lstm-delta-h", "d_c[t] * gates[0][t - 2]  # eq-lstm-delta-h"),
-    "the cell path is forgotten": ("(1 - q * q) + later_c", "(1 - q * q)"),
-    "the path through o is forgotten": (" + delta_o[t - 1] @ W_o", ""),
-    "the path through f is forgotten": ("delta_f[t - 1] @ W_f + ", ""),
-    "c_t for c_{t−1}": ("d_c[t] * c[t - 1] * f", "d_c[t] * c[t] * f"),
-    "σ′ is dropped": ("g * i * (1 - i)  # eq", "g  # eq"),
-    "σ′ for tanh′": ("d_c[t] * i * (1 - g * g)  # eq", "d_c[t] * i * g * (1 - g)  # eq"),
-    "tanh′ of the cell is dropped": ("d_h[t] * o * (1 - q * q) +", "d_h[t] * o +"),
-    "c_t for tanh(c_t)": ("d_h[t] * q * o", "d_h[t] * c[t] * o"),
-    "W has its transpose forgotten": ("delta_c[t - 1] @ W_c", "delta_c[t - 1] @ np.hstack([W_c[:, :3].T, W_c[:, 3:]])"),
-    "the immediate derivative for the total": ("@ W_hy + later_h", "@ W_hy"),
+    "two gates are exchanged": ("np.concatenate([W_f, W_i,", "np.concatenate([W_i, W_f,"),
+    "the gradients of two gates are exchanged": ('zip(("W_f", "W_i",', 'zip(("W_i", "W_f",'),
+    "the cell path lacks f": ("f[t + 1] * d_c[t + 1]", "d_c[t + 1]"),
+    "f of the wrong step": ("f[t + 1] * d_c[t + 1]", "f[t] * d_c[t + 1]"),
+    "the cell path is forgotten": (" + f[t + 1] * d_c[t + 1]", ""),
+    "the path through o is forgotten": ("W_i, W_c, W_o])", "W_i, W_c, 0 * W_o])"),
+    "the path through f is forgotten": ("np.concatenate([W_f,", "np.concatenate([0 * W_f,"),
+    "c_t for c_{t−1}": ("d_c[t] * c[t - 1] * f[t]", "d_c[t] * c[t] * f[t]"),
+    "σ′ is dropped": ("c_tilde[t] * i[t] * (1 - i[t])", "c_tilde[t]"),
+    "σ′ for tanh′": ("i[t] * (1 - c_tilde[t] * c_tilde[t])", "i[t] * c_tilde[t] * (1 - c_tilde[t])"),
+    "tanh′ of the cell is dropped": ("* (1 - tanh_c[t] * tanh_c[t]) +", "+"),
+    "c_t for tanh(c_t)": ("d_h[t] * tanh_c[t] * o[t]", "d_h[t] * c[t] * o[t]"),
+    "W has its transpose forgotten": ("W_i, W_c, W_o])", "W_i, np.hstack([W_c[:, :3].T, W_c[:, 3:]]), W_o])"),
+    "the immediate derivative for the total": ("@ W_hy + delta[t + 1] @ W_h", "@ W_hy"),
+    "h_t for h_{t−1}": ("[previous(h), x]", "[h, x]"),
 }
 GRU_MISTAKES = {
     "two gates are exchanged": (
-        "delta_z[t - 1] @ W_z_h + delta_r[t - 1] @ W_r_h",
-        "delta_z[t - 1] @ W_r_h + delta_r[t - 1] @ W_z_h",
+        "delta_z[t + 1] @ W_zh + delta_r[t + 1] @ W_rh",
+        "delta_z[t + 1] @ W_rh + delta_r[t + 1] @ W_zh",
     ),
-    "the gradients of two gates are exchanged": (
-        "@ rows(pairs) for delta in of_gates)",
-        "@ rows(pairs) for delta in of_gates[::-1])",
-    ),
-    "1 − z is dropped": ("later = (1 - z) * d_h[t]", "later = d_h[t]"),
-    "z for 1 − z": ("later = (1 - z) * d_h[t]", "later = z * d_h[t]"),
-    "the old state is not subtracted": ("d_h[t] * (g - h[t - 1]) * z", "d_h[t] * g * z"),
-    "z is dropped": ("d_h[t] * z * (1 - g * g)", "d_h[t] * (1 - g * g)"),
-    "σ′ is dropped": ("(g - h[t - 1]) * z * (1 - z)", "(g - h[t - 1])"),
-    "the path through r is forgotten": (" + delta_r[t - 1] @ W_r_h", ""),
-    "the path through the candidate is forgotten": (" + u  #", "  #"),
-    "the immediate derivative for the total": ("trace.parameters.W_hy + later", "trace.parameters.W_hy"),
-    "W_z has its transpose forgotten": ("delta_z[t - 1] @ W_z_h", "delta_z[t - 1] @ W_z_h.T"),
+    "the gradients of two gates are exchanged": ("W_z=outer_total(delta_z, v)", "W_z=outer_total(delta_r, v)"),
+    "1 − z is dropped": ("return (1 - z[t + 1]) * d_h[t + 1]", "return d_h[t + 1]"),
+    "z for 1 − z": ("return (1 - z[t + 1]) * d_h[t + 1]", "return z[t + 1] * d_h[t + 1]"),
+    "the old state is not subtracted": ("d_h[t] * (h_tilde[t] - h[t - 1]) * z[t]", "d_h[t] * h_tilde[t] * z[t]"),
+    "z is dropped": ("d_h[t] * z[t] * (1 - h_tilde[t]", "d_h[t] * (1 - h_tilde[t]"),
+    "σ′ is dropped": ("(h_tilde[t] - h[t - 1]) * z[t] * (1 - z[t])", "(h_tilde[t] - h[t - 1])"),
+    "the path through r is forgotten": (" + delta_r[t + 1] @ W_rh", ""),
+    "the path through the candidate is forgotten": (" + u[t + 1]", ""),
+    "the immediate derivative for the total": ("trace.parameters.W_hy + from_later(t)", "trace.parameters.W_hy"),
+    "W_z has its transpose forgotten": ("delta_z[t + 1] @ W_zh", "delta_z[t + 1] @ W_zh.T"),
     "the reset gate in the other place": (
-        'errors = trace.placement == "before"',
-        'errors = trace.placement == "after"',
+        'before = extended(trace.z), trace.r, trace.h_tilde, trace.reset == "before"',
+        'before = extended(trace.z), trace.r, trace.h_tilde, trace.reset == "after"',
     ),
 }
 PLACED = {
     "gru before": {
-        "W_hh has its transpose forgotten": ("back = delta_h[t - 1] @ W_hh", "back = delta_h[t - 1] @ W_hh.T"),
-        "r is dropped": ("u = r * back", "u = back"),
-        "r is dropped in the gradient": ("(of_candidate, reset * previous)", "(of_candidate, previous)"),
+        "W_hh has its transpose forgotten": (
+            "u[t] = r[t] * (delta_h[t] @ W_hh)",
+            "u[t] = r[t] * (delta_h[t] @ W_hh.T)",
+        ),
+        "r is dropped": ("u[t] = r[t] * (", "u[t] = ("),
+        "r is dropped in the gradient": ("(r * previous(h), delta_h)", "(previous(h), delta_h)"),
     },
     "gru after": {
-        "W_hh has its transpose forgotten": ("u = (r * delta_h[t - 1]) @ W_hh", "u = (r * delta_h[t - 1]) @ W_hh.T"),
-        "r after the product": ("u = (r * delta_h[t - 1]) @ W_hh", "u = r * (delta_h[t - 1] @ W_hh)"),
-        "r is dropped in the gradient": ("(reset * of_candidate, previous)", "(of_candidate, previous)"),
+        "W_hh has its transpose forgotten": ("(r[t] * delta_h[t]) @ W_hh", "(r[t] * delta_h[t]) @ W_hh.T"),
+        "r after the product": ("(r[t] * delta_h[t]) @ W_hh", "r[t] * (delta_h[t] @ W_hh)"),
+        "r is dropped in the gradient": ("(previous(h), r * delta_h)", "(previous(h), delta_h)"),
         "the bias inside is forgotten": (
-            "by_step(_product(trace.parameters, ",
-            "by_step(_product(trace.parameters._replace(b_hh=None), ",
+            "_product(trace.parameters, previous(",
+            "_product(trace.parameters._replace(b_hh=None), previous(",
         ),
     },
 }
@@ -204,10 +226,10 @@ def test_a_mistake_is_seen(cell, lines):
 
 
 FORWARD_MISTAKES = [
-    ("lstm", "two gates are exchanged", ("f[t - 1] * c[t - 1] + i[t - 1] *", "i[t - 1] * c[t - 1] + f[t - 1] *")),
+    ("lstm", "two gates are exchanged", ("f[t] * c[t - 1] + i[t] *", "i[t] * c[t - 1] + f[t] *")),
     ("lstm", "two weights are exchanged", ("sigmoid(v @ W_f.T + b_f)", "sigmoid(v @ W_i.T + b_f)")),
-    ("lstm", "the state comes last", ("np.concatenate([h[t - 1], x[t - 1]]", "np.concatenate([x[t - 1], h[t - 1]]")),
-    ("gru after", "z keeps", ("(1 - z[t - 1]) * h[t - 1] + z[t - 1]", "z[t - 1] * h[t - 1] + (1 - z[t - 1])")),
+    ("lstm", "the state comes last", ("np.concatenate([h[t - 1], x[t]]", "np.concatenate([x[t], h[t - 1]]")),
+    ("gru after", "z keeps", ("(1 - z[t]) * h[t - 1] + z[t]", "z[t] * h[t - 1] + (1 - z[t])")),
     ("gru after", "the reset gate in the other place", ('if reset == "before":', 'if reset == "after":')),
     ("gru after", "a missing bias", ("0 if parameters.b_hh is None else parameters.b_hh", "0")),
 ]
@@ -233,7 +255,7 @@ WIDTH = r"\(hidden_size \+ input_size\)"
         ("rnn", {"W_hy": np.zeros((4, 2))}, r"W_hy has shape \(4, 2\): axis 1 \(hidden_size\) is 2 and should be 3"),
         ("rnn", {"b_h": np.zeros((3, 1))}, r"b_h has shape \(3, 1\); 1 axes are expected: \(hidden_size\)"),
         ("rnn", {"b_y": np.zeros(3)}, r"b_y has shape \(3,\): axis 0 \(vocab_size\) is 3 and should be 4"),
-        ("rnn", {"inputs": np.zeros(2)}, r"inputs have shape \(2,\); \(…, time, input_size\) is expected"),
+        ("rnn", {"inputs": np.zeros(2)}, r"inputs have shape \(2,\); \(…, time, input_size\)"),
         ("rnn", {"inputs": np.zeros((2, 0, 2))}, "no axis of length 0"),
         (
             "rnn",
@@ -243,7 +265,7 @@ WIDTH = r"\(hidden_size \+ input_size\)"
         ("rnn", {"targets": np.full((2, 5), 4)}, "int64 from 4 to 4; integers from 0 to 3"),
         ("rnn", {"targets": np.zeros((2, 5))}, "float64 from 0.0 to 0.0; integers"),
         ("rnn", {"h_0": np.zeros((3, 3))}, r"h_0 has shape \(3, 3\): axis 0 \(batch\) is 3 and should be 2"),
-        ("rnn", {"step_weights": np.ones(4)}, r"step_weights have shape \(4,\); one for each step is expected: \(5,\)"),
+        ("rnn", {"step_weights": np.ones(4)}, r"step_weights has shape \(4,\): axis 0 \(time\) is 4 and should be 5"),
         ("lstm", {"W_i": np.zeros((3, 4))}, rf"W_i has shape \(3, 4\): axis 1 {WIDTH} is 4 and should be 5"),
         (
             "lstm",

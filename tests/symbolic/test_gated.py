@@ -11,11 +11,10 @@ from by_hand import MODULES, OPTIONS, STATES, case
 from by_symbols import equal
 from unrolled import bptt
 from unrolled.symbolic import GRU, LSTM, Network
-from unrolled.symbolic.polynomials import sigma
+from unrolled.symbolic.polynomials import sigma, symbol_matrix
 
 CELLS = {"lstm": LSTM, "gru before": GRU, "gru after": lambda *sizes: GRU(*sizes, reset="after")}
 TWO_UNITS, THREE_STEPS = (2, 1, 2, 2), (1, 1, 2, 3)
-TARGETS = [1, 0, 1]
 
 
 @cache
@@ -30,7 +29,7 @@ def brute(cell, sizes, name):
 
 @cache
 def by_hand(cell, sizes):
-    return MODULES[cell].backward(network(cell, sizes).trace(TARGETS[: sizes[3]]))
+    return MODULES[cell].backward(network(cell, sizes).trace())
 
 
 def names(cell):
@@ -38,29 +37,23 @@ def names(cell):
     return weights + (["h_0", "c_0"] if cell == "lstm" else ["h_0"])
 
 
-def for_targets(cell, sizes, name):
-    """Return the brute derivative for the targets of `by_hand`."""
-    return brute(cell, sizes, name).xreplace(network(cell, sizes).targets(TARGETS[: sizes[3]]))
-
-
 @pytest.mark.parametrize("cell, name", [(cell, name) for cell in CELLS for name in names(cell)])
 def test_brute_differentiation_the_recursion_and_the_code_by_hand_are_one(cell, name):
     recursion = network(cell, TWO_UNITS).recursion(name)
     assert equal(recursion, brute(cell, TWO_UNITS, name))
     assert any(recursion) and not recursion.has(sp.tanh, sigma, sp.exp, sp.log)
-    assert equal(getattr(by_hand(cell, TWO_UNITS), name), for_targets(cell, TWO_UNITS, name))
+    assert equal(getattr(by_hand(cell, TWO_UNITS), name), brute(cell, TWO_UNITS, name))
 
 
 @pytest.mark.parametrize("cell, name", [(cell, name) for cell in CELLS for name in names(cell) if name[0] != "W"])
 def test_they_are_one_over_three_steps(cell, name):
     assert equal(network(cell, THREE_STEPS).recursion(name), brute(cell, THREE_STEPS, name))
-    assert equal(getattr(by_hand(cell, THREE_STEPS), name), for_targets(cell, THREE_STEPS, name))
+    assert equal(getattr(by_hand(cell, THREE_STEPS), name), brute(cell, THREE_STEPS, name))
 
 
 def test_the_recursion_and_the_code_by_hand_are_one_for_two_units_over_three_steps():
     derived = network("lstm", (2, 1, 2, 3))
-    recursion = derived.recursion("c_0").xreplace(derived.targets(TARGETS))
-    assert equal(by_hand("lstm", (2, 1, 2, 3)).c_0, recursion)
+    assert equal(by_hand("lstm", (2, 1, 2, 3)).c_0, derived.recursion("c_0"))
 
 
 @pytest.mark.parametrize("cell, name", [("lstm", "b_f"), ("lstm", "c_0"), ("gru before", "b_r"), ("gru after", "b_hh")])
@@ -71,63 +64,69 @@ def test_the_double_sum_is_the_same(cell, name):
 @pytest.mark.parametrize("cell", CELLS)
 def test_the_inputs_and_states_have_the_derivatives_that_the_code_gives_them(cell):
     derived, gradients = network(cell, TWO_UNITS), by_hand(cell, TWO_UNITS)
-    targets = derived.targets(TARGETS[:2])
-    assert equal(gradients.inputs[0], derived.brute("x_1").xreplace(targets))
-    states = np.concatenate([gradients.states, gradients.cells], axis=1) if cell == "lstm" else gradients.states
+    assert equal(gradients.x[1], derived.brute("x_1"))
+    states = np.concatenate([gradients.h, gradients.c], axis=1) if cell == "lstm" else gradients.h
     for t in (1, 2):
-        right = derived.state_gradient(t).xreplace(targets)
+        right = derived.state_gradient(t)
         if cell == "lstm":  # SymPy's derivative in c_t holds h_t fixed; the code's includes the path through h_t
-            slope = sp.diag(*(o * (1 - q**2) for o, q in zip(derived.gate("o", t), derived.gate("q", t), strict=True)))
+            slope = sp.diag(*slopes(derived, t))
             through = right[:2, :]
             right = sp.Matrix.vstack(through, right[2:, :] + slope * through)
-        assert equal(states[t - 1], right)
+        assert equal(states[t], right)
 
 
 # the Jacobians
 
 
+def gate(derived, name, t):
+    """Return the symbols of a gate or candidate at step t, hidden × 1."""
+    return symbol_matrix(f"{name}_{t}", derived.hidden)
+
+
+def slopes(derived, t):
+    """Return o_t ⊙ (1 − tanh²(c_t)), the derivative of h_t in c_t with o_t fixed, hidden × 1."""
+    return gate(derived, "o", t).multiply_elementwise(gate(derived, "tanh_c", t).applyfunc(lambda q: 1 - q**2))
+
+
 def cell_jacobian(derived, t):
-    """Return ∂c_t/∂c_{t−1} in full, from ∂s_t/∂s_{t−1}: also through h_{t−1}, with o_{t−1} fixed, where t > 1."""
+    """Return ∂c_t/∂c_{t−1} in full, from the whole state's: also through h_{t−1}, with o_{t−1} fixed, if t > 1."""
     h, jacobian = derived.hidden, derived.jacobian(t)
     by_h, by_c = jacobian[h:, :h], jacobian[h:, h:]
-    if t == 1:
-        return by_c
-    o, q = (derived.gate(name, t - 1) for name in "oq")
-    return by_c + by_h * sp.diag(*o.multiply_elementwise(q.applyfunc(lambda q_i: 1 - q_i**2)))
+    return by_c if t == 1 else by_c + by_h * sp.diag(*slopes(derived, t - 1))
 
 
 def test_the_paths_of_the_lstms_cell_state_add_up_to_its_jacobian():
     derived = network("lstm", (2, 1, 2, 3))
-    parts = bptt.lstm.paths(derived.trace(TARGETS))
+    parts = bptt.lstm.paths(derived.trace())
     for t in (1, 2, 3):
-        assert equal(sum(parts.values())[t - 1], cell_jacobian(derived, t))
+        assert equal(sum(parts.values())[t], cell_jacobian(derived, t))
 
 
 @pytest.mark.parametrize("cell", ["gru before", "gru after"])
 def test_the_grus_jacobians_are_those_of_the_code(cell):
     derived = network(cell, (2, 2, 2, 2))
-    parts = bptt.gru.paths(derived.trace(TARGETS[:2]))
+    parts = bptt.gru.paths(derived.trace())
     for t in (1, 2):
-        assert equal(sum(parts.values())[t - 1], derived.jacobian(t))
+        assert equal(sum(parts.values())[t], derived.jacobian(t))
 
 
 def test_a_chain_of_cell_states_is_the_derivative_of_the_last_in_the_first_only_in_full():
     """∂c_2/∂c_0 is the lower right block of J_2 J_1, not the product of the two blocks."""
     derived = network("lstm", TWO_UNITS)
-    right = derived.in_nodes(derived.states[2][2:, :].jacobian(derived.variables("c_0")))
+    right = derived.in_nodes(derived.written_out(derived.state[2][2:, :]).jacobian(derived.variables("c_0")))
     assert equal(derived.product(2, 0)[2:, 2:], right)
-    forgets = [sp.diag(*derived.gate("f", t)) for t in (2, 1)]
+    forgets = [sp.diag(*gate(derived, "f", t)) for t in (2, 1)]
     assert not equal(forgets[0] * forgets[1], right)
     assert equal(cell_jacobian(derived, 2) * cell_jacobian(derived, 1), right)  # h_0 does not depend on c_0
 
 
 def test_in_a_single_unit_the_paths_can_be_read():
     derived = network("lstm", THREE_STEPS)
-    f, i, g, o, q = (derived.gate(name, 2)[0] for name in "figoq")
-    o_1, q_1, c_1 = derived.gate("o", 1)[0], derived.gate("q", 1)[0], derived.s[1][1]
+    f, i, c_tilde = (gate(derived, name, 2)[0] for name in ("f", "i", "c_tilde"))
+    c_1 = derived.state[1][1]
     W_f, W_i, W_c = (derived.variables(f"W_{gate}")[0] for gate in "fic")
-    gates = c_1 * f * (1 - f) * W_f + g * i * (1 - i) * W_i + i * (1 - g**2) * W_c
-    assert equal(cell_jacobian(derived, 2), sp.Matrix([f + gates * o_1 * (1 - q_1**2)]))
+    gates = c_1 * f * (1 - f) * W_f + c_tilde * i * (1 - i) * W_i + i * (1 - c_tilde**2) * W_c
+    assert equal(cell_jacobian(derived, 2), sp.Matrix([f + gates * slopes(derived, 1)[0]]))
 
 
 def test_sigma_has_the_derivative_of_what_it_stands_for():
@@ -150,7 +149,7 @@ class Immediate(LSTM):
     """The immediate derivative of the loss is taken for the total one."""
 
     def state_gradient(self, t):
-        return self.immediate_loss(t) if t > 0 else sp.zeros(*self.s[0].shape)
+        return self.immediate_loss(t) if t > 0 else sp.zeros(*self.state[0].shape)
 
 
 class Highway(LSTM):
@@ -179,7 +178,7 @@ def test_a_mistake_in_the_derivation_is_seen(mistaken):
 
 @pytest.mark.parametrize("mistaken", [Highway, Carousel])
 def test_two_steps_cannot_see_what_leads_to_the_cell_state(mistaken):
-    """The step that makes h_2 takes c_1 itself; ∂c_2/∂s_1 is asked for only if there is a third."""
+    """The step that makes h_2 takes c_1 itself; the Jacobian of c_2 is asked for only if there is a third."""
     derived = mistaken(*TWO_UNITS)
     assert equal(derived.recursion("b_f"), brute("lstm", TWO_UNITS, "b_f"))
 
@@ -200,10 +199,9 @@ def test_the_loss_is_that_of_the_forward_pass_by_hand(cell):
     values = {name: weight for name, weight in parameters._asdict().items() if weight is not None}
     values |= dict(zip(STATES[cell], states, strict=True)) | {f"x_{t}": inputs[t - 1] for t in derived.x}
     symbols = [(derived.variables(name), value) for name, value in values.items()]
+    symbols += [(derived.y[t], np.eye(2)[targets[t - 1]]) for t in derived.y]
     numbers = {s: v for matrix, value in symbols for s, v in zip(matrix, np.ravel(value), strict=True)}
-    loss = sp.lambdify(
-        list(numbers), derived.loss.xreplace(derived.targets(targets)), [{"sigma": bptt.sigmoid}, "numpy"]
-    )
+    loss = sp.lambdify(list(numbers), derived.loss, [{"sigma": bptt.sigmoid}, "numpy"])
     assert loss(*numbers.values()) == pytest.approx(MODULES[cell].forward(*arguments, **OPTIONS[cell])[0], rel=1e-12)
 
 

@@ -40,28 +40,27 @@ def test_three_ways_are_one_for_any_weights_of_the_steps():
 
 
 @cache
-def by_hand() -> tuple[Network, bptt.rnn.Trace, bptt.rnn.Gradients]:
+def by_hand() -> tuple[Network, bptt.Trace, bptt.Gradients]:
     network = Network(2, 2, 3, 3)
-    trace = network.trace([1, 0, 2])
+    trace = network.trace()
     return network, trace, bptt.rnn.backward(trace)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_code_by_hand_gives_the_same_on_symbols(name):
     network, _, gradients = by_hand()
-    assert equal(getattr(gradients, name), network.recursion(name).xreplace(network.targets([1, 0, 2])))
+    assert equal(getattr(gradients, name), network.recursion(name))
 
 
 def test_the_code_by_hand_gives_the_same_for_inputs_states_and_the_terms_of_the_double_sum():
     network, trace, gradients = by_hand()
-    targets = network.targets([1, 0, 2])
     for t in (1, 2, 3):
-        assert equal(gradients.inputs[t - 1], network.recursion(f"x_{t}").xreplace(targets))
-        assert equal(gradients.states[t - 1], network.state_gradient(t).xreplace(targets))
+        assert equal(gradients.x[t], network.recursion(f"x_{t}"))
+        assert equal(gradients.h[t], network.state_gradient(t))
     terms = bptt.rnn.double_sum(trace)
-    for t, k in ((3, 1), (3, 3)):
-        term = (network.product(t, k) * network.immediate("W_hh", k)).T * network.immediate_loss(t)
-        assert equal(terms[t - 1, k - 1].reshape(-1), term.xreplace(targets))
+    for t, s in ((3, 1), (3, 3)):
+        term = (network.product(t, s) * network.immediate("W_hh", s)).T * network.immediate_loss(t)
+        assert equal(terms[t, s].reshape(-1), term)
 
 
 def test_nothing_is_left_written_out():
@@ -79,8 +78,8 @@ def test_the_immediate_derivatives_and_the_products_add_up_to_the_derivative_of_
     variables = network.variables(name)
     column = variables.reshape(len(variables), 1)
     for step in range(4):
-        brute = network.in_nodes(network.states[step].jacobian(column))
-        paths = [network.product(step, k) * network.immediate(name, k) for k in range(step + 1)]
+        brute = network.in_nodes(network.written_out(network.state[step]).jacobian(column))
+        paths = [network.product(step, s) * network.immediate(name, s) for s in range(step + 1)]
         assert equal(sum(paths, sp.zeros(*brute.shape)), brute)
     if name in ("W_xh", "W_hh", "b_h"):  # both are there, and they differ
         assert any(network.immediate(name, 2)) and any(network.product(2, 1) * network.immediate(name, 1))
@@ -89,8 +88,9 @@ def test_the_immediate_derivatives_and_the_products_add_up_to_the_derivative_of_
 def test_the_product_of_jacobians_is_the_derivative_of_a_state_with_respect_to_another():
     network = Network(*MATRICES)
     for last in range(4):  # ∂h_last/∂h_0
-        assert equal(network.product(last, 0), network.in_nodes(network.states[last].jacobian(network.s[0])))
-    assert network.jacobian(2) == sp.diag(*(1 - h_i**2 for h_i in network.s[2])) * network.parameters.W_hh
+        derivative = network.written_out(network.state[last]).jacobian(network.state[0])
+        assert equal(network.product(last, 0), network.in_nodes(derivative))
+    assert network.jacobian(2) == sp.diag(*(1 - h_i**2 for h_i in network.state[2])) * network.parameters.W_hh
 
 
 def test_delta_is_the_gradient_of_one_steps_bias():
@@ -109,7 +109,7 @@ class Dropped(Network):
         return self.parameters.W_hh
 
     def immediate(self, name, t):
-        undone = sp.diag(*(1 / (1 - h_i**2) for h_i in self.s[t])) if t else sp.eye(self.hidden)
+        undone = sp.diag(*(1 / (1 - h_i**2) for h_i in self.state[t])) if t else sp.eye(self.hidden)
         return undone * super().immediate(name, t)
 
 
@@ -117,19 +117,19 @@ class Untransposed(Network):
     """The Jacobian is used where its transpose belongs."""
 
     def state_gradient(self, t):
-        own = self.immediate_loss(t) if t > 0 else sp.zeros(*self.s[0].shape)
+        own = self.immediate_loss(t) if t > 0 else sp.zeros(*self.state[0].shape)
         return own if t == self.steps else own + self.jacobian(t + 1) * self.state_gradient(t + 1)
 
-    def product(self, t, k):
-        return super().product(t, k).T
+    def product(self, t, s):
+        return super().product(t, s).T
 
 
 class Reversed(Network):
-    """The Jacobians are multiplied in the order of time: J_{k+1} ⋯ J_t."""
+    """The Jacobians are multiplied in the order of time: J_{s+1} ⋯ J_t."""
 
-    def product(self, t, k):
-        result = sp.eye(self.s[0].rows)
-        for step in range(k + 1, t + 1):
+    def product(self, t, s):
+        result = sp.eye(self.state[0].rows)
+        for step in range(s + 1, t + 1):
             result = result * self.jacobian(step)
         return result
 
@@ -138,10 +138,10 @@ class Immediate(Network):
     """The immediate derivative of the loss or state is taken for the total one."""
 
     def state_gradient(self, t):
-        return self.immediate_loss(t) if t > 0 else sp.zeros(*self.s[0].shape)
+        return self.immediate_loss(t) if t > 0 else sp.zeros(*self.state[0].shape)
 
-    def product(self, t, k):
-        return super().product(t, k) if t == k else sp.zeros(self.s[0].rows)
+    def product(self, t, s):
+        return super().product(t, s) if t == s else sp.zeros(self.state[0].rows)
 
 
 @pytest.mark.parametrize("mistaken", [Dropped, Untransposed, Immediate])
@@ -170,7 +170,7 @@ def test_some_networks_cannot_see_a_mistake(mistaken, blind):
 
 def test_from_a_zero_state_three_steps_cannot_see_the_order_in_the_recurrent_weights():
     network = Reversed(*MATRICES)
-    zero = dict.fromkeys(network.s[0], 0)
+    zero = dict.fromkeys(network.state[0], 0)
     wrong = difference(network.double_sum("W_hh"), network.brute("W_hh"))
     assert any(wrong) and not any(wrong.subs(zero))
 
@@ -182,7 +182,7 @@ def test_from_a_zero_state_three_steps_cannot_see_the_order_in_the_recurrent_wei
         (lambda: Network(steps=5), "steps is 5; it can be 1 to 4"),
         (lambda: Network(steps=2, step_weights=[1]), "1 step_weights for 2 steps"),
         (lambda: Network().brute("W"), "'W' is not in this network; it has W_xh, W_hh"),
-        (lambda: Network().product(1, 2), "t is 1 and k is 2; 0 ≤ k ≤ t ≤ 3"),
+        (lambda: Network().product(1, 2), "t is 1 and s is 2; 0 ≤ s ≤ t ≤ 3"),
         (lambda: difference(sp.eye(2), sp.eye(3)), r"the shapes are \(2, 2\) and \(3, 3\)"),
     ],
 )

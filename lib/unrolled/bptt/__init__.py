@@ -1,14 +1,17 @@
 """Backward passes written by hand in NumPy (chapters 3, 5 and 6).
 
-`rnn`, `lstm` and `gru` each have a forward pass, which keeps what the backward pass needs, and that backward pass.
-`common` holds the output layer and the checks they share; `differences` checks them without the chain rule.
+`rnn`, `lstm` and `gru` each have a forward pass, which keeps what the backward pass needs, and that backward pass. In
+them t is the chapters' t. `common` has the output layer and the checks they share; `differences` checks them without
+the chain rule.
 """
 
 from unrolled.bptt import gru, lstm, rnn
-from unrolled.bptt.common import output_errors, path_sizes, sigmoid
+from unrolled.bptt.common import Gradients, Trace, output_errors, path_sizes, sigmoid
 from unrolled.bptt.differences import complex_step, relative_error
 
 __all__ = [
+    "Gradients",
+    "Trace",
     "complex_step",
     "gru",
     "lstm",

@@ -1,7 +1,7 @@
 """The GRU's backward pass by hand, in NumPy, with the reset gate in either place, and the paths from state to state.
 
-Sequences are rows: inputs are (…, time, input_size), where … is empty for one sequence and (batch,) for several.
-A comment names the equation that its line computes.
+Everything by step is indexed by t: h[t] is h_t, (time + 1, …, hidden_size), where … is empty for one sequence and
+(batch,) for several. A comment names the equation that its line computes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unrolled.bptt.common import OUTPUT_AXES, by_step, diagonal, output_errors, predict, prepare, rows, sigmoid
+from unrolled.bptt.common import (
+    OUTPUT_AXES,
+    Gradients,
+    Trace,
+    blank,
+    extended,
+    outer_total,
+    output_errors,
+    predict,
+    prepare,
+    previous,
+    sigmoid,
+    total,
+)
 
 RESETS = ("before", "after")
 AXES = (
@@ -48,70 +61,6 @@ class Parameters(NamedTuple):
     W_hy: np.ndarray
     b_y: np.ndarray
     b_hh: np.ndarray | None = None
-
-
-class Trace(NamedTuple):
-    """What the forward pass keeps for the backward pass.
-
-    Attributes:
-        parameters: the weights.
-        placement: where the reset gate acts, ``"before"`` the product or ``"after"``.
-        inputs: x_1 … x_T, (…, time, input_size).
-        targets: the symbols to predict, (…, time).
-        step_weights: ω_1 … ω_T, the weight of each step's loss, (time,).
-        states: h_0 … h_T, (…, time + 1, hidden_size).
-        update, reset, candidate: z_t, r_t, h̃_t for t = 1 … T, (…, time, hidden_size).
-        probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
-
-    Example:
-        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3))
-        >>> _, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
-        >>> z, h, candidate = trace.update[0], trace.states, trace.candidate[0]
-        >>> np.array_equal(h[1], (1 - z) * h[0] + z * candidate)
-        True
-    """
-
-    parameters: Parameters
-    placement: str
-    inputs: np.ndarray
-    targets: np.ndarray
-    step_weights: np.ndarray
-    states: np.ndarray
-    update: np.ndarray
-    reset: np.ndarray
-    candidate: np.ndarray
-    probabilities: np.ndarray
-
-
-class Gradients(NamedTuple):
-    """The total derivatives of the loss, each with the shape of the array it is taken with respect to.
-
-    Attributes:
-        W_z, W_r, W_h, b_z, b_r, b_h, W_hy, b_y: with respect to the weights, as in `Parameters`.
-        b_hh: with respect to b_hh, (hidden_size,); None if the reset gate acts before the product.
-        h_0: with respect to the state before the first step, (…, hidden_size).
-        inputs: with respect to x_1 … x_T, (…, time, input_size).
-        states: with respect to h_1 … h_T, (…, time, hidden_size).
-
-    Example:
-        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3))
-        >>> gradients = backward(forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])[1])
-        >>> gradients.W_z.shape, gradients.inputs.shape, gradients.b_hh is None
-        ((2, 3), (2, 1), True)
-    """
-
-    W_z: np.ndarray
-    W_r: np.ndarray
-    W_h: np.ndarray
-    b_z: np.ndarray
-    b_r: np.ndarray
-    b_h: np.ndarray
-    W_hy: np.ndarray
-    b_y: np.ndarray
-    b_hh: np.ndarray | None
-    h_0: np.ndarray
-    inputs: np.ndarray
-    states: np.ndarray
 
 
 def forward(
@@ -160,24 +109,20 @@ def forward(
         raise ValueError(f"reset is {reset!r}; it can be one of {', '.join(RESETS)}")
     if reset == "before" and parameters.b_hh is not None:
         raise ValueError('b_hh is given, but with reset="before" nothing uses it; add it to b_h')
-    inputs, targets, step_weights, states = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
-    W_z, W_r, W_h, b_z, b_r, b_h, _, _, b_hh = parameters
+    x, y, step_weights, h = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
+    W_z, W_r, W_h, b_z, b_r, b_h, _, _, _ = parameters
     W_hh, W_xh = np.split(W_h, [len(W_h)], axis=1)
-    gates = z, r, g = [np.empty_like(states[..., 1:, :]) for _ in range(3)]  # g is h̃
-    # all (time, …, size): h[t] is h_t, but x[t − 1] is x_t and z[t − 1] is z_t
-    x, h, z, r, g = (by_step(array) for array in (inputs, states, z, r, g))
-    for t in range(1, len(h)):
-        v = np.concatenate([h[t - 1], x[t - 1]], axis=-1)  # [h_{t−1}, x_t]
-        z[t - 1] = sigmoid(v @ W_z.T + b_z)  # eq-gru-update
-        r[t - 1] = sigmoid(v @ W_r.T + b_r)  # eq-gru-reset
+    z, r, h_tilde = (blank(h) for _ in range(3))
+    for t in range(1, len(x)):
+        v = np.concatenate([h[t - 1], x[t]], axis=-1)  # [h_{t−1}, x_t]
+        z[t] = sigmoid(v @ W_z.T + b_z)  # eq-gru-update
+        r[t] = sigmoid(v @ W_r.T + b_r)  # eq-gru-reset
         if reset == "before":
-            a = (r[t - 1] * h[t - 1]) @ W_hh.T + x[t - 1] @ W_xh.T + b_h  # eq-gru-state
+            h_tilde[t] = np.tanh((r[t] * h[t - 1]) @ W_hh.T + x[t] @ W_xh.T + b_h)  # eq-gru-state
         else:
-            a = x[t - 1] @ W_xh.T + b_h + r[t - 1] * _product(parameters, h[t - 1])  # eq-gru-after
-        g[t - 1] = np.tanh(a)
-        h[t] = (1 - z[t - 1]) * h[t - 1] + z[t - 1] * g[t - 1]  # eq-gru-state
-    loss, probabilities = predict(parameters, states, targets, step_weights)
-    return loss, Trace(parameters, reset, inputs, targets, step_weights, states, *gates, probabilities)
+            h_tilde[t] = np.tanh(x[t] @ W_xh.T + b_h + r[t] * _product(parameters, h[t - 1]))  # eq-gru-after
+        h[t] = (1 - z[t]) * h[t - 1] + z[t] * h_tilde[t]  # eq-gru-state
+    return predict(parameters, x, y, step_weights, h, z=z, r=r, h_tilde=h_tilde, reset=reset)
 
 
 def _product(parameters: Parameters, h: np.ndarray) -> np.ndarray:
@@ -192,28 +137,27 @@ def backward(trace: Trace) -> Gradients:
     δ^z_t, δ^r_t, δ^h_t are the total derivatives with respect to the pre-activations of the gates and the candidate.
     W_{z,h} is the part of W_z that multiplies h_{t−1}, and W_{z,x} the part that multiplies x_t; likewise for W_r.
 
-        e_t = ω_t (ŷ_t − onehot(target_t))                                          (:eq:`eq-bptt-output`)
+        e_t = ω_t (ŷ_t − y_t)                                                       (:eq:`eq-bptt-output`)
         ∂L/∂h_t = W_hyᵀ e_t + (1 − z_{t+1}) ⊙ ∂L/∂h_{t+1} + W_{z,h}ᵀ δ^z_{t+1}
             + W_{r,h}ᵀ δ^r_{t+1} + u_{t+1}                                          (:eq:`eq-gru-delta-h`)
         δ^z_t = ∂L/∂h_t ⊙ (h̃_t − h_{t−1}) ⊙ z_t ⊙ (1 − z_t)                         (:eq:`eq-gru-delta-update`)
         δ^h_t = ∂L/∂h_t ⊙ z_t ⊙ (1 − h̃_t ⊙ h̃_t)                                     (:eq:`eq-gru-delta-candidate`)
 
-    Terms with index T + 1 are zero. Through the candidate, u_t reaches h_{t−1} and δ^r_t the reset gate. With the reset
-    gate before the product:
+    Terms with index T + 1 are zero. u_t is what the candidate sends back; s_t is what W_hh multiplies, and q_t the
+    gradient at its product. With the reset gate before the product:
 
-        u_t = r_t ⊙ (W_hhᵀ δ^h_t)                                                   (:eq:`eq-gru-delta-reset`)
+        u_t = r_t ⊙ (W_hhᵀ δ^h_t),  s_t = r_t ⊙ h_{t−1},  q_t = δ^h_t               (:eq:`eq-gru-delta-reset`)
         δ^r_t = (W_hhᵀ δ^h_t) ⊙ h_{t−1} ⊙ r_t ⊙ (1 − r_t)                           (:eq:`eq-gru-delta-reset`)
-        ∂L/∂W_hh = Σ_t δ^h_t (r_t ⊙ h_{t−1})ᵀ                                       (:eq:`eq-gru-gradients`)
 
     With the reset gate after it:
 
-        u_t = W_hhᵀ (r_t ⊙ δ^h_t)                                                   (:eq:`eq-gru-delta-after`)
+        u_t = W_hhᵀ (r_t ⊙ δ^h_t),  s_t = h_{t−1},  q_t = r_t ⊙ δ^h_t               (:eq:`eq-gru-delta-after`)
         δ^r_t = δ^h_t ⊙ (W_hh h_{t−1} + b_hh) ⊙ r_t ⊙ (1 − r_t)                     (:eq:`eq-gru-delta-after`)
-        ∂L/∂W_hh = Σ_t (r_t ⊙ δ^h_t) h_{t−1}ᵀ,  ∂L/∂b_hh = Σ_t r_t ⊙ δ^h_t          (:eq:`eq-gru-delta-after`)
 
     In both cases:
 
         ∂L/∂W_g = Σ_t δ^g_t [h_{t−1}, x_t]ᵀ  for g = z, r                           (:eq:`eq-gru-gradients`)
+        ∂L/∂W_hh = Σ_t q_t s_tᵀ,  ∂L/∂b_hh = Σ_t q_t                                (:eq:`eq-gru-gradients`)
         ∂L/∂W_xh = Σ_t δ^h_t x_tᵀ,  ∂L/∂b_g = Σ_t δ^g_t  for g = z, r, h            (:eq:`eq-gru-gradients`)
         ∂L/∂h_0 = the sum of :eq:`eq-gru-delta-h` at t = 0, without its first term   (:eq:`eq-gru-gradients`)
         ∂L/∂x_t = W_{z,x}ᵀ δ^z_t + W_{r,x}ᵀ δ^r_t + W_xhᵀ δ^h_t                      (:eq:`eq-gru-gradients`)
@@ -230,47 +174,46 @@ def backward(trace: Trace) -> Gradients:
     Example:
         >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3), np.zeros(2))
         >>> gradients = backward(forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2], reset="after")[1])
-        >>> gradients.W_h.shape, gradients.b_hh.shape, gradients.states.shape
-        ((2, 3), (2,), (2, 2))
+        >>> gradients.W_h.shape, gradients.b_hh.shape, gradients.h.shape
+        ((2, 3), (2,), (3, 2))
     """
-    (W_z_h, W_z_x), (W_r_h, W_r_x), (W_hh, W_xh) = (np.split(W, [len(W)], axis=1) for W in trace.parameters[:3])
-    before, errors = trace.placement == "before", output_errors(trace)  # eq-bptt-output
-    previous, reset, by_state = trace.states[..., :-1, :], trace.reset, np.zeros_like(trace.states)
-    products = None if before else by_step(_product(trace.parameters, previous))
-    deltas = [np.empty_like(reset) for _ in range(3)]
-    # as in forward; d_h[t] is ∂L/∂h_t, but delta_z[t − 1] is δ^z_t
-    h, e, d_h, delta_z, delta_r, delta_h = (by_step(array) for array in (trace.states, errors, by_state, *deltas))
-    gates = [by_step(gate) for gate in (trace.update, reset, trace.candidate)]
-    later = 0  # the part of ∂L/∂h_t that comes back from step t + 1
-    for t in range(len(e), 0, -1):
-        z, r, g = (gate[t - 1] for gate in gates)  # g is h̃_t
-        d_h[t] = e[t - 1] @ trace.parameters.W_hy + later  # eq-gru-delta-h
-        delta_z[t - 1] = d_h[t] * (g - h[t - 1]) * z * (1 - z)  # eq-gru-delta-update
-        delta_h[t - 1] = d_h[t] * z * (1 - g * g)  # eq-gru-delta-candidate
+    (W_zh, W_zx), (W_rh, W_rx), (W_hh, W_xh) = (np.split(W, [len(W)], axis=1) for W in trace.parameters[:3])
+    x, h, e = trace.x, trace.h, output_errors(trace)  # eq-bptt-output
+    z, r, h_tilde, before = extended(trace.z), trace.r, trace.h_tilde, trace.reset == "before"
+    products = _product(trace.parameters, previous(h))
+    d_h, delta_z, delta_r, delta_h, u = (extended(blank(h)) for _ in range(5))  # d_h[t] is ∂L/∂h_t
+
+    def from_later(t: int) -> np.ndarray:
+        """Return what comes back to h_t from step t + 1."""
+        return (1 - z[t + 1]) * d_h[t + 1] + delta_z[t + 1] @ W_zh + delta_r[t + 1] @ W_rh + u[t + 1]  # eq-gru-delta-h
+
+    for t in range(len(x) - 1, 0, -1):
+        d_h[t] = e[t] @ trace.parameters.W_hy + from_later(t)  # eq-gru-delta-h
+        delta_z[t] = d_h[t] * (h_tilde[t] - h[t - 1]) * z[t] * (1 - z[t])  # eq-gru-delta-update
+        delta_h[t] = d_h[t] * z[t] * (1 - h_tilde[t] * h_tilde[t])  # eq-gru-delta-candidate
         if before:
-            back = delta_h[t - 1] @ W_hh
-            u = r * back  # eq-gru-delta-reset
-            delta_r[t - 1] = back * h[t - 1] * r * (1 - r)  # eq-gru-delta-reset
+            u[t] = r[t] * (delta_h[t] @ W_hh)  # eq-gru-delta-reset
+            delta_r[t] = (delta_h[t] @ W_hh) * h[t - 1] * r[t] * (1 - r[t])  # eq-gru-delta-reset
         else:
-            u = (r * delta_h[t - 1]) @ W_hh  # eq-gru-delta-after
-            delta_r[t - 1] = delta_h[t - 1] * products[t - 1] * r * (1 - r)  # eq-gru-delta-after
-        later = (1 - z) * d_h[t] + delta_z[t - 1] @ W_z_h + delta_r[t - 1] @ W_r_h + u  # eq-gru-delta-h
-    d_h[0] = later  # eq-gru-gradients
-    pairs = np.concatenate([previous, trace.inputs], axis=-1)  # (…, time, hidden + input)
-    *of_gates, of_candidate = deltas
-    inner, used = (of_candidate, reset * previous) if before else (reset * of_candidate, previous)
-    by_W_hh = rows(inner).T @ rows(used)  # eq-gru-gradients, or eq-gru-delta-after
-    by_W_xh = rows(of_candidate).T @ rows(trace.inputs)  # eq-gru-gradients
+            u[t] = (r[t] * delta_h[t]) @ W_hh  # eq-gru-delta-after
+            delta_r[t] = delta_h[t] * products[t] * r[t] * (1 - r[t])  # eq-gru-delta-after
+    d_h[0] = from_later(0)  # eq-gru-gradients
+    d_h, delta_z, delta_r, delta_h = (a[:-1] for a in (d_h, delta_z, delta_r, delta_h))  # T + 1 has done its part
+    v = np.concatenate([previous(h), x], axis=-1)  # [h_{t−1}, x_t]
+    s, q = (r * previous(h), delta_h) if before else (previous(h), r * delta_h)
     return Gradients(
-        *(rows(delta).T @ rows(pairs) for delta in of_gates),  # eq-gru-gradients: W_z, W_r
-        np.concatenate([by_W_hh, by_W_xh], axis=1),  # W_h
-        *(rows(delta).sum(axis=0) for delta in deltas),  # eq-gru-gradients: b_z, b_r, b_h
-        W_hy=rows(errors).T @ rows(trace.states[..., 1:, :]),  # eq-gradients
-        b_y=rows(errors).sum(axis=0),  # eq-gradients
-        b_hh=None if before else rows(inner).sum(axis=0),  # eq-gru-delta-after
-        h_0=by_state[..., 0, :],
-        inputs=sum(delta @ W for delta, W in zip(deltas, (W_z_x, W_r_x, W_xh), strict=True)),  # eq-gru-gradients
-        states=by_state[..., 1:, :],
+        W_z=outer_total(delta_z, v),  # eq-gru-gradients
+        W_r=outer_total(delta_r, v),  # eq-gru-gradients
+        W_h=np.concatenate([outer_total(q, s), outer_total(delta_h, x)], axis=1),  # eq-gru-gradients: W_hh, W_xh
+        b_z=total(delta_z),  # eq-gru-gradients
+        b_r=total(delta_r),  # eq-gru-gradients
+        b_h=total(delta_h),  # eq-gru-gradients
+        W_hy=outer_total(e, h),  # eq-gradients
+        b_y=total(e),  # eq-gradients
+        b_hh=None if before else total(q),  # eq-gru-gradients
+        h_0=d_h[0],
+        x=delta_z @ W_zx + delta_r @ W_rx + delta_h @ W_xh,  # eq-gru-gradients
+        h=d_h,
     )
 
 
@@ -289,27 +232,27 @@ def paths(trace: Trace) -> dict[str, np.ndarray]:
         trace: what `forward` returned.
 
     Returns:
-        The paths ``"direct"``, ``"update"``, ``"candidate"`` (C_t) and ``"reset"`` (R_t), (…, time, hidden_size,
-        hidden_size) each. Their sum is J_t.
+        The paths ``"direct"``, ``"update"``, ``"candidate"`` (C_t) and ``"reset"`` (R_t), (time + 1, …, hidden_size,
+        hidden_size) each, NaN at [0]. Their sum at [t] is J_t.
 
     Example:
         >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3))
         >>> _, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
         >>> {name: matrices.shape for name, matrices in paths(trace).items()}
-        {'direct': (2, 2, 2), 'update': (2, 2, 2), 'candidate': (2, 2, 2), 'reset': (2, 2, 2)}
+        {'direct': (3, 2, 2), 'update': (3, 2, 2), 'candidate': (3, 2, 2), 'reset': (3, 2, 2)}
     """
-    W_z, W_r, W_hh = (W[:, : len(W)] for W in trace.parameters[:3])
-    h, z, r, g = trace.states[..., :-1, :], trace.update, trace.reset, trace.candidate
-    through = (z * (1 - g * g))[..., None]  # k_t, which scales rows: (…, time, hidden, 1)
-    if trace.placement == "before":
-        candidate = through * W_hh * r[..., None, :]
-        reset = through * W_hh @ ((h * r * (1 - r))[..., None] * W_r)
+    W_zh, W_rh, W_hh = (W[:, : len(W)] for W in trace.parameters[:3])
+    z, r, h_tilde, h_before = trace.z, trace.r, trace.h_tilde, previous(trace.h)
+    k = (z * (1 - h_tilde * h_tilde))[..., None]  # scales rows: (time + 1, …, hidden, 1)
+    if trace.reset == "before":
+        candidate = k * W_hh * r[..., None, :]
+        reset = k * W_hh @ ((h_before * r * (1 - r))[..., None] * W_rh)
     else:
-        candidate = through * r[..., None] * W_hh
-        reset = through * (_product(trace.parameters, h) * r * (1 - r))[..., None] * W_r
+        candidate = k * r[..., None] * W_hh
+        reset = k * (_product(trace.parameters, h_before) * r * (1 - r))[..., None] * W_rh
     return {
-        "direct": diagonal(1 - z),
-        "update": ((g - h) * z * (1 - z))[..., None] * W_z,
+        "direct": (1 - z)[..., None] * np.eye(z.shape[-1], dtype=z.dtype),  # diag(1 − z_t)
+        "update": ((h_tilde - h_before) * z * (1 - z))[..., None] * W_zh,
         "candidate": candidate,
         "reset": reset,
     }

@@ -1,7 +1,7 @@
 """Backpropagation through time by hand, in NumPy: the vanilla network's loss and all its gradients.
 
-Sequences are rows: inputs are (…, time, input_size), where … is empty for one sequence and (batch,) for several.
-A comment names the equation that its line computes.
+Everything by step is indexed by t: h[t] is h_t, (time + 1, …, hidden_size), where … is empty for one sequence and
+(batch,) for several. A comment names the equation that its line computes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unrolled.bptt.common import OUTPUT_AXES, by_step, output_errors, predict, prepare, rows
+from unrolled.bptt.common import (
+    OUTPUT_AXES,
+    Gradients,
+    Trace,
+    blank,
+    extended,
+    outer,
+    outer_total,
+    output_errors,
+    predict,
+    prepare,
+    previous,
+    total,
+)
 
-# the axes of each weight, for `check_shapes`
 AXES = {
     "W_xh": ("hidden_size", "input_size"),
     "W_hh": ("hidden_size", "hidden_size"),
@@ -44,58 +56,6 @@ class Parameters(NamedTuple):
     b_y: np.ndarray
 
 
-class Trace(NamedTuple):
-    """What the forward pass keeps for the backward pass.
-
-    Attributes:
-        parameters: the weights.
-        inputs: x_1 … x_T, (…, time, input_size).
-        targets: the symbols to predict, (…, time).
-        step_weights: ω_1 … ω_T, the weight of each step's loss, (time,).
-        states: h_0 … h_T, (…, time + 1, hidden_size).
-        probabilities: ŷ_1 … ŷ_T, (…, time, vocab_size).
-
-    Example:
-        >>> weights = Parameters(np.ones((2, 1)), np.eye(2), np.ones((3, 2)), np.zeros(2), np.zeros(3))
-        >>> _, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
-        >>> trace.states.shape, trace.probabilities.shape  # h_0 is kept too
-        ((3, 2), (2, 3))
-    """
-
-    parameters: Parameters
-    inputs: np.ndarray
-    targets: np.ndarray
-    step_weights: np.ndarray
-    states: np.ndarray
-    probabilities: np.ndarray
-
-
-class Gradients(NamedTuple):
-    """The total derivatives of the loss, each with the shape of the array it is taken with respect to.
-
-    Attributes:
-        W_xh, W_hh, W_hy, b_h, b_y: with respect to the weights, as in `Parameters`.
-        h_0: with respect to the state before the first step, (…, hidden_size).
-        inputs: with respect to x_1 … x_T, (…, time, input_size).
-        states: with respect to h_1 … h_T, (…, time, hidden_size).
-
-    Example:
-        >>> weights = Parameters(np.ones((2, 1)), np.eye(2), np.ones((3, 2)), np.zeros(2), np.zeros(3))
-        >>> gradients = backward(forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])[1])
-        >>> gradients.W_hh.shape == weights.W_hh.shape, gradients.states.shape
-        (True, (2, 2))
-    """
-
-    W_xh: np.ndarray
-    W_hh: np.ndarray
-    W_hy: np.ndarray
-    b_h: np.ndarray
-    b_y: np.ndarray
-    h_0: np.ndarray
-    inputs: np.ndarray
-    states: np.ndarray
-
-
 def forward(
     parameters: Parameters,
     inputs: np.ndarray,
@@ -108,7 +68,7 @@ def forward(
 
         h_t = tanh(W_xh x_t + W_hh h_{t−1} + b_h)   (:eq:`eq-rnn`)
         ŷ_t = softmax(W_hy h_t + b_y)               (:eq:`eq-output`)
-        L = Σ_t ω_t L_t,  L_t = −ln ŷ_t[target]
+        L = Σ_t ω_t L_t,  L_t = −Σ_i y_{t,i} ln ŷ_{t,i}    (:eq:`eq-bptt-loss`)
 
     The arithmetic is done in the arrays' own type, and in float64 where they are integers. Weights, inputs and states
     may be complex, so that the loss can be differentiated by a complex step (Squire & Trapp 1998).
@@ -133,13 +93,11 @@ def forward(
         >>> round(float(np.exp(loss)), 6)  # without output weights, three symbols are equally likely
         3.0
     """
-    inputs, targets, step_weights, states = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
+    x, y, step_weights, h = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
     W_xh, W_hh, _, b_h, _ = parameters
-    x, h = by_step(inputs), by_step(states)  # (time, …, size): h[t] is h_t, and x[t − 1] is x_t
-    for t in range(1, len(h)):
-        h[t] = np.tanh(x[t - 1] @ W_xh.T + h[t - 1] @ W_hh.T + b_h)  # eq-rnn
-    loss, probabilities = predict(parameters, states, targets, step_weights)
-    return loss, Trace(parameters, inputs, targets, step_weights, states, probabilities)
+    for t in range(1, len(x)):
+        h[t] = np.tanh(x[t] @ W_xh.T + h[t - 1] @ W_hh.T + b_h)  # eq-rnn
+    return predict(parameters, x, y, step_weights, h)
 
 
 def backward(trace: Trace, truncate: int | None = None) -> Gradients:
@@ -147,7 +105,7 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
 
     All derivatives are total ones; δ_t is the derivative with respect to a_t = W_xh x_t + W_hh h_{t−1} + b_h.
 
-        e_t = ω_t (ŷ_t − onehot(target_t))              (:eq:`eq-bptt-output`)
+        e_t = ω_t (ŷ_t − y_t)                           (:eq:`eq-bptt-output`)
         ∂L/∂h_t = W_hyᵀ e_t + W_hhᵀ δ_{t+1}             (:eq:`eq-delta-h`), with δ_{T+1} = 0
         δ_t = (1 − h_t ⊙ h_t) ⊙ ∂L/∂h_t                 (:eq:`eq-delta`)
         ∂L/∂W_hh = Σ_t δ_t h_{t−1}ᵀ                     (:eq:`eq-grad-W-hh`)
@@ -186,27 +144,24 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
     if truncate is not None and truncate < 1:
         raise ValueError(f"truncate is {truncate}; it must be 1 or more, or None for the full gradient")
     W_xh, W_hh, W_hy, _, _ = trace.parameters
-    *lead, T, _ = trace.inputs.shape
-    states, errors = trace.states, output_errors(trace)
-    deltas = np.zeros((*lead, T + 2, len(W_hh)), states.dtype)
-    by_state = np.zeros_like(states)
-    # all (time, …, size): h[t] is h_t and delta[t] is δ_t, but e[t − 1] is e_t
-    h, e, delta, d_h = (by_step(array) for array in (states, errors, deltas, by_state))
-    for t in range(T, 0, -1):
+    x, h, e = trace.x, trace.h, output_errors(trace)  # eq-bptt-output
+    d_h = blank(h)  # d_h[t] is ∂L/∂h_t
+    delta = extended(d_h)
+    for t in range(len(x) - 1, 0, -1):
         inside = truncate is None or t % truncate != 0  # t + 1 is in the same window
-        d_h[t] = e[t - 1] @ W_hy + (delta[t + 1] @ W_hh if inside else 0)  # eq-delta-h
+        d_h[t] = e[t] @ W_hy + (delta[t + 1] @ W_hh if inside else 0)  # eq-delta-h
         delta[t] = (1 - h[t] * h[t]) * d_h[t]  # eq-delta
     d_h[0] = delta[1] @ W_hh  # eq-gradients
-    deltas = deltas[..., 1 : T + 1, :]  # δ_1 … δ_T
+    delta = delta[:-1]  # δ_{T+1} has done its part
     return Gradients(
-        W_xh=rows(deltas).T @ rows(trace.inputs),  # eq-gradients
-        W_hh=rows(deltas).T @ rows(states[..., :-1, :]),  # eq-grad-W-hh
-        W_hy=rows(errors).T @ rows(states[..., 1:, :]),  # eq-gradients
-        b_h=rows(deltas).sum(axis=0),  # eq-gradients
-        b_y=rows(errors).sum(axis=0),  # eq-gradients
-        h_0=by_state[..., 0, :],
-        inputs=deltas @ W_xh,  # eq-gradients
-        states=by_state[..., 1:, :],
+        W_xh=outer_total(delta, x),  # eq-gradients
+        W_hh=outer_total(delta, previous(h)),  # eq-grad-W-hh
+        W_hy=outer_total(e, h),  # eq-gradients
+        b_h=total(delta),  # eq-gradients
+        b_y=total(e),  # eq-gradients
+        h_0=d_h[0],
+        x=delta @ W_xh,  # eq-gradients
+        h=d_h,
     )
 
 
@@ -222,7 +177,7 @@ def double_sum(trace: Trace) -> np.ndarray:
         trace: what `forward` returned.
 
     Returns:
-        The terms, (time, time, hidden_size, hidden_size), at [t − 1, s − 1]; zeros where s > t.
+        The terms, (time + 1, time + 1, hidden_size, hidden_size), at [t, s]; zeros where s > t and at step 0.
 
     Source: Pascanu et al. (2013), equations 4 and 5, with the product in the order that makes it a Jacobian.
 
@@ -234,13 +189,12 @@ def double_sum(trace: Trace) -> np.ndarray:
         True
     """
     _, W_hh, W_hy, _, _ = trace.parameters
-    T = len(trace.step_weights)
-    h, e = by_step(trace.states), by_step(output_errors(trace))
-    terms = np.zeros((T, T, *W_hh.shape), trace.states.dtype)
-    for t in range(1, T + 1):
-        back = e[t - 1] @ W_hy  # (…, hidden): ∂⁺L/∂h_t, through step t's own prediction
+    h, e = trace.h, output_errors(trace)
+    terms = np.zeros((len(h), len(h), *W_hh.shape), h.dtype)
+    for t in range(1, len(h)):
+        back = e[t] @ W_hy  # ∂⁺L/∂h_t, through step t's own prediction
         for s in range(t, 0, -1):  # back is (J_t ⋯ J_{s+1})ᵀ ∂⁺L/∂h_t
             delta = (1 - h[s] * h[s]) * back
-            terms[t - 1, s - 1] = rows(delta).T @ rows(h[s - 1])  # eq-double-sum
+            terms[t, s] = outer(delta, h[s - 1])  # eq-double-sum
             back = delta @ W_hh  # one more factor: J_sᵀ
     return terms

@@ -1,43 +1,31 @@
 """The LSTM and the GRU by SymPy: their gradients and Jacobians derived, and the code by hand run on symbols.
 
     network = LSTM(hidden=2, inputs=2, symbols=2, steps=2)
-    network.brute("W_f")                              the loss written out, and differentiated
-    network.recursion("W_f")                          the derivative carried back from step to step
-    bptt.lstm.backward(network.trace([0, 1])).W_f     what the code by hand computes on symbols
+    network.brute("W_f")                        the loss written out, and differentiated
+    network.recursion("W_f")                    the derivative carried back from step to step
+    bptt.lstm.backward(network.trace()).W_f     what the code by hand computes on symbols
 
-`symbolic.difference` compares the three. The first two hold for any targets y, the third for the given ones; `targets`
-substitutes these into the others.
+`symbolic.difference` compares the three.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import sympy as sp
 
 from unrolled import bptt
-from unrolled.symbolic.polynomials import sigma, symbol_matrix
-from unrolled.symbolic.recurrence import Node, Recurrence, stack
+from unrolled.symbolic.polynomials import sigma
+from unrolled.symbolic.recurrence import Node, Recurrence
 
 
 class Gated(Recurrence):
-    """What the networks of gated cells share: nodes with names."""
+    """What the networks of gated cells share: weights for [h_{t−1}, x_t]."""
 
-    GATES: dict[str, str]  # the trace's arrays that are nodes, and the letters of their symbols
-
-    def _affine(self, gate: str, state: sp.Matrix, t: int) -> sp.Matrix:
+    def _affine(self, gate: str, h: sp.Matrix, t: int) -> sp.Matrix:
         """Return W [h, x_t] + b with the weights of a gate, where h is a state or stands in for one, hidden × 1."""
         W, b = getattr(self.parameters, f"W_{gate}"), getattr(self.parameters, f"b_{gate}")
-        return W * sp.Matrix.vstack(state, self.x[t]) + b
-
-    def gate(self, name: str, t: int) -> sp.Matrix:
-        """Return the symbols of a gate or candidate at step t, hidden × 1; its name is the letter in the symbols."""
-        return symbol_matrix(f"{name}_{t}", self.hidden)
-
-    def _cell_values(self) -> dict[str, np.ndarray]:
-        """Return the nodes at all steps under the trace's names, (time, hidden) each."""
-        return {name: stack(self.gate(letter, t) for t in self.x) for name, letter in self.GATES.items()}
+        return W * sp.Matrix.vstack(h, self.x[t]) + b
 
 
 class LSTM(Gated):
@@ -50,38 +38,33 @@ class LSTM(Gated):
         o_t = σ(W_o [h_{t−1}, x_t] + b_o)           (:eq:`eq-lstm-output`)
         h_t = o_t ⊙ tanh(c_t)                       (:eq:`eq-lstm-output`)
 
-    Arguments, attributes and errors are those of `Recurrence`; s_t is h_t above c_t. The nodes are f, i, g (for c̃), o
-    and q, which is tanh(c_t); h_t and c_t are polynomials in them.
+    Arguments, attributes and errors are those of `Recurrence`; its state is h_t above c_t. The nodes are f, i, c_tilde,
+    o and tanh_c; h_t and c_t are polynomials in them.
 
     Example:
         >>> network = LSTM(hidden=1, inputs=1, symbols=2, steps=1)
-        >>> network.s[1]  # h_1 above c_1
+        >>> network.state[1]  # h_1 above c_1
         Matrix([
-        [          o_1*q_1],
-        [c_0*f_1 + g_1*i_1]])
-        >>> by_hand = bptt.lstm.backward(network.trace([0])).b_o[0]
-        >>> derived = network.brute("b_o").xreplace(network.targets([0]))
+        [           o_1*tanh_c_1],
+        [c_0*f_1 + c_tilde_1*i_1]])
+        >>> by_hand = bptt.lstm.backward(network.trace()).b_o[0]
         >>> from unrolled.symbolic import difference
-        >>> difference(sp.Matrix([by_hand]), derived)
+        >>> difference(sp.Matrix([by_hand]), network.brute("b_o"))
         Matrix([[0]])
     """
 
     MODULE, STATES = bptt.lstm, ("h_0", "c_0")
-    GATES = {"forget": "f", "input": "i", "candidate": "g", "output": "o", "squashed": "q"}
+    NODES = ("f", "i", "c_tilde", "o", "tanh_c")
 
     def _advance(self, t: int, previous: sp.Matrix, node: Node) -> sp.Matrix:
         """Return h_t above c_t, from h_{t−1} above c_{t−1}."""
         h, c = previous[: self.hidden, :], previous[self.hidden :, :]
         f = node(f"f_{t}", sigma, self._affine("f", h, t))  # eq-lstm-forget
         i = node(f"i_{t}", sigma, self._affine("i", h, t))  # eq-lstm-input
-        g = node(f"g_{t}", sp.tanh, self._affine("c", h, t))  # eq-lstm-candidate
-        c = f.multiply_elementwise(c) + i.multiply_elementwise(g)  # eq-lstm-cell
+        c_tilde = node(f"c_tilde_{t}", sp.tanh, self._affine("c", h, t))  # eq-lstm-candidate
+        c = f.multiply_elementwise(c) + i.multiply_elementwise(c_tilde)  # eq-lstm-cell
         o = node(f"o_{t}", sigma, self._affine("o", h, t))  # eq-lstm-output
-        return sp.Matrix.vstack(o.multiply_elementwise(node(f"q_{t}", sp.tanh, c)), c)  # eq-lstm-output
-
-    def _cell_values(self) -> dict[str, np.ndarray]:
-        """Return the gates, and c_0 … c_T, (time + 1, hidden)."""
-        return super()._cell_values() | {"cells": stack(s[self.hidden :, :] for s in self.s.values())}
+        return sp.Matrix.vstack(o.multiply_elementwise(node(f"tanh_c_{t}", sp.tanh, c)), c)  # eq-lstm-output
 
 
 class GRU(Gated):
@@ -93,8 +76,8 @@ class GRU(Gated):
         h̃_t = tanh(W_xh x_t + b_h + r_t ⊙ (W_hh h_{t−1} + b_hh))    after it (:eq:`eq-gru-after`)
         h_t = (1 − z_t) ⊙ h_{t−1} + z_t ⊙ h̃_t                       (:eq:`eq-gru-state`)
 
-    Arguments and attributes are those of `Recurrence`; s_t is h_t. The nodes are z, r and g (for h̃), and h_t is a
-    polynomial in them. W_hh and W_xh are the two parts of W_h.
+    Arguments and attributes are those of `Recurrence`. The nodes are z, r and h_tilde, and h_t is a polynomial in them.
+    W_hh and W_xh are the two parts of W_h.
 
     Args:
         reset: where the reset gate acts, ``"before"`` the product or ``"after"`` it.
@@ -104,17 +87,16 @@ class GRU(Gated):
 
     Example:
         >>> network = GRU(hidden=1, inputs=1, symbols=2, steps=1)
-        >>> network.s[1]
-        Matrix([[g_1*z_1 + h_0*(1 - z_1)]])
-        >>> by_hand = bptt.gru.backward(network.trace([0])).b_z[0]
-        >>> derived = network.brute("b_z").xreplace(network.targets([0]))
+        >>> network.state[1]
+        Matrix([[h_0*(1 - z_1) + h_tilde_1*z_1]])
+        >>> by_hand = bptt.gru.backward(network.trace()).b_z[0]
         >>> from unrolled.symbolic import difference
-        >>> difference(sp.Matrix([by_hand]), derived)
+        >>> difference(sp.Matrix([by_hand]), network.brute("b_z"))
         Matrix([[0]])
     """
 
     MODULE = bptt.gru
-    GATES = {"update": "z", "reset": "r", "candidate": "g"}
+    NODES = ("z", "r", "h_tilde")
 
     def __init__(
         self,
@@ -136,17 +118,18 @@ class GRU(Gated):
 
     def _advance(self, t: int, previous: sp.Matrix, node: Node) -> sp.Matrix:
         """Return h_t from h_{t−1}."""
-        z = node(f"z_{t}", sigma, self._affine("z", previous, t))  # eq-gru-update
-        r = node(f"r_{t}", sigma, self._affine("r", previous, t))  # eq-gru-reset
+        h = previous
+        z = node(f"z_{t}", sigma, self._affine("z", h, t))  # eq-gru-update
+        r = node(f"r_{t}", sigma, self._affine("r", h, t))  # eq-gru-reset
         if self.reset == "before":
-            a = self._affine("h", r.multiply_elementwise(previous), t)  # eq-gru-state
+            a = self._affine("h", r.multiply_elementwise(h), t)  # eq-gru-state
         else:
-            product = self.parameters.W_h[:, : self.hidden] * previous + self.parameters.b_hh
+            product = self.parameters.W_h[:, : self.hidden] * h + self.parameters.b_hh
             a = self._affine("h", sp.zeros(self.hidden, 1), t) + r.multiply_elementwise(product)  # eq-gru-after
-        g = node(f"g_{t}", sp.tanh, a)
-        kept = (sp.ones(self.hidden, 1) - z).multiply_elementwise(previous)
-        return kept + z.multiply_elementwise(g)  # eq-gru-state
+        h_tilde = node(f"h_tilde_{t}", sp.tanh, a)
+        kept = (sp.ones(self.hidden, 1) - z).multiply_elementwise(h)
+        return kept + z.multiply_elementwise(h_tilde)  # eq-gru-state
 
-    def _cell_values(self) -> dict[str, np.ndarray | str]:
-        """Return the gates, and where the reset gate acts."""
-        return super()._cell_values() | {"placement": self.reset}
+    def trace(self) -> bptt.Trace:
+        """Return a trace of symbols that also says where the reset gate acts."""
+        return bptt.Trace(**vars(super().trace()), reset=self.reset)

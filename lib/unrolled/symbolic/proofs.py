@@ -8,7 +8,7 @@ The following are functions of the step that stand for matrices of any size, whi
 
     J(s)      the Jacobian J_s = ∂h_s/∂h_{s−1}
     P(t, s)   the product J_t J_{t−1} ⋯ J_{s+1} = ∂h_t/∂h_s, and so P(s, s) = 1
-    F(s)      the immediate derivative ∂⁺h_s/∂θ with respect to weights θ, and X(s) the total one, ∂h_s/∂θ
+    F(s)      the immediate derivative ∂⁺h_s/∂W with respect to weights W, and X(s) the total one, ∂h_s/∂W
     g(s)      the immediate derivative ∂⁺L/∂h_s, and D(s) the total one, ∂L/∂h_s
 """
 
@@ -31,22 +31,22 @@ def backward_step(immediate: sp.Expr, jacobian: sp.Expr, later: sp.Expr) -> sp.E
 
 
 def forward_step(immediate: sp.Expr, jacobian: sp.Expr, earlier: sp.Expr) -> sp.Expr:
-    """Return ∂h_t/∂θ from ∂⁺h_t/∂θ, J_t and ∂h_{t−1}/∂θ (:eq:`eq-total`; Williams & Zipser 1989)."""
+    """Return ∂h_t/∂W from ∂⁺h_t/∂W, J_t and ∂h_{t−1}/∂W (:eq:`eq-total`; Williams & Zipser 1989)."""
     return immediate + jacobian * earlier
 
 
 def prove_forward(recursion: Step = forward_step) -> dict[str, sp.Expr]:
-    """Prove ∂h_t/∂θ = Σ_{s=1}^t J_t ⋯ J_{s+1} ∂⁺h_s/∂θ for all t ≥ 1, by induction from t − 1 to t.
+    """Prove ∂h_t/∂W = Σ_{s=1}^t J_t ⋯ J_{s+1} ∂⁺h_s/∂W for all t ≥ 1, by induction from t − 1 to t.
 
     The step puts the claim for t − 1 into the recursion, and subtracts the claim for t. It uses one property of the
-    product: its first factor, P(t, s) = J(t) P(t − 1, s) for s < t. With ∂L/∂θ = Σ_t (∂h_t/∂θ)ᵀ ∂⁺L/∂h_t, the result is
+    product: its first factor, P(t, s) = J(t) P(t − 1, s) for s < t. With ∂L/∂W = Σ_t (∂h_t/∂W)ᵀ ∂⁺L/∂h_t, the result is
     the double sum (:eq:`eq-double-sum`).
 
     Args:
-        recursion: gives ∂h_t/∂θ from ∂⁺h_t/∂θ, J_t and ∂h_{t−1}/∂θ.
+        recursion: gives ∂h_t/∂W from ∂⁺h_t/∂W, J_t and ∂h_{t−1}/∂W.
 
     Returns:
-        The remainders of the ``"beginning"`` (t = 1, where ∂h_0/∂θ = 0) and of the ``"step"``: 0 each, if it is proved.
+        The remainders of the ``"beginning"`` (t = 1, where ∂h_0/∂W = 0) and of the ``"step"``: 0 each, if it is proved.
 
     Example:
         >>> prove_forward()
@@ -61,7 +61,7 @@ def prove_forward(recursion: Step = forward_step) -> dict[str, sp.Expr]:
 
 
 def prove_same(backward: Step = backward_step, forward: Step = forward_step) -> dict[str, sp.Expr]:
-    """Prove that carrying derivatives backward and carrying them forward give the same ∂L/∂θ, for any number of steps.
+    """Prove that carrying derivatives backward and carrying them forward give the same ∂L/∂W, for any number of steps.
 
     Cut the sequence at any step t, and go forward up to t and backward from the end down to t:
 
@@ -85,12 +85,12 @@ def prove_same(backward: Step = backward_step, forward: Step = forward_step) -> 
         -transpose(X(t))*transpose(J(t + 1))*D(t + 1)
     """
     d_t, x_next = backward(g(t), J(t + 1), D(t + 1)), forward(F(t + 1), J(t + 1), X(t))
-    gained = sp.transpose(X(t)) * g(t) + sp.transpose(x_next) * D(t + 1)  # in C(t + 1), not in C(t)
-    lost = sp.transpose(X(t)) * d_t + sp.transpose(F(t + 1)) * D(t + 1)  # in C(t), not in C(t + 1)
+    entering = sp.transpose(X(t)) * g(t) + sp.transpose(x_next) * D(t + 1)  # in C(t + 1), not in C(t)
+    leaving = sp.transpose(X(t)) * d_t + sp.transpose(F(t + 1)) * D(t + 1)  # in C(t), not in C(t + 1)
     return {
         "last": sp.expand(backward(g(T), J(T + 1), sp.Integer(0)) - g(T)),
         "first": sp.expand(forward(F(1), J(1), sp.Integer(0)) - F(1)),
-        "between": sp.expand(gained - lost),
+        "between": sp.expand(entering - leaving),
     }
 
 
@@ -113,7 +113,7 @@ def _collect(expression: sp.Expr) -> sp.Expr:
 def power(matrix: sp.Matrix) -> sp.Matrix:
     """Return W^n, where n is a symbol (`symbolic.proofs.n`), through the Jordan form W = Q Λ Q⁻¹.
 
-    In a linear network, J_t ⋯ J_{k+1} = W_hh^(t−k) (:eq:`eq-linear-product`). The n-th power of a block of Λ with
+    In a linear network, J_t ⋯ J_{s+1} = W_hh^(t−s) (:eq:`eq-linear-product`). The n-th power of a block of Λ with
     eigenvalue λ has C(n, j) λ^(n−j) on its j-th diagonal above the main one. If W has as many independent eigenvectors
     as rows, every block is 1 × 1 and the result is Q diag(λ_1^n, λ_2^n, …) Q⁻¹; if W is defective, it also contains
     terms n λ^(n−1).

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
 
+from unrolled.bptt import Trace
 from unrolled.symbolic.polynomials import symbol_matrix
 
 LARGEST = {"hidden": 3, "inputs": 3, "symbols": 3, "steps": 4}
@@ -27,29 +27,31 @@ def _column(matrix: sp.Matrix) -> sp.Matrix:
     return matrix.reshape(matrix.rows * matrix.cols, 1)  # (rows, columns) → (rows · columns, 1)
 
 
-def _array(matrix: sp.Matrix) -> np.ndarray:
-    """Return a matrix as an array of symbols."""
-    return np.array(matrix.tolist(), dtype=object)
+def _writer(nodes: dict[sp.Expr, sp.Expr], meanings: dict[sp.Expr, sp.Expr]) -> Node:
+    """Return what writes φ(a) out, and records which symbols stand for it, and what they mean."""
 
+    def node(name: str, phi: Callable[[sp.Expr], sp.Expr], a: sp.Matrix) -> sp.Matrix:
+        values, symbols = a.applyfunc(phi), symbol_matrix(name, *a.shape)
+        nodes.update(zip(values, symbols, strict=True))
+        meanings.update(zip(symbols, values, strict=True))
+        return values
 
-def stack(columns: Iterable[sp.Matrix]) -> np.ndarray:
-    """Return one column for each step as the rows of an array, (time, size)."""
-    return np.array([list(column) for column in columns], dtype=object)
+    return node
 
 
 class Recurrence:
     """A recurrent network, unrolled, with a symbol for every weight, every input and every target.
 
-        s_t = the states after step t, stacked, from s_{t−1} and x_t
-        o_t = W_hy h_t + b_y,  ŷ_t = softmax(o_t)                     (:eq:`eq-output`)
-        L = Σ_t ω_t L_t,  L_t = −Σ_i y_{t,i} ln ŷ_{t,i} = ln Σ_i exp o_{t,i} − Σ_i y_{t,i} o_{t,i}
+        h_t = the states after step t, stacked, from h_{t−1} and x_t
+        ŷ_t = softmax(ℓ_t),  ℓ_t = W_hy h_t + b_y                     (:eq:`eq-output`)
+        L = Σ_t ω_t L_t,  L_t = −Σ_i y_{t,i} ln ŷ_{t,i} = ln Σ_i exp ℓ_{t,i} − Σ_i y_{t,i} ℓ_{t,i}
 
-    For a cell with one state, s_t is h_t; otherwise h_t comes first. The last form of L_t holds if the targets y_t add
-    up to 1. Expressions come in two forms: *written out*, with σ, tanh and exp nested down to the weights (`states`,
-    `loss`), and *in nodes*, with a symbol for each value of a σ or tanh and for each ŷ_{t,i} (all gradients).
-    `written_out` turns the second form into the first.
+    In an LSTM h_t here stands for h_t above c_t, of which only h_t makes the logits. The last form of L_t holds if the
+    targets y_t add up to 1 (:eq:`eq-softmax-gradient`). Expressions come in two forms: *written out*, with σ, tanh and
+    exp nested down to the weights (`loss`), and *in nodes*, with a symbol for each value of a σ or tanh and for each
+    ŷ_{t,i} (all else). `written_out` turns the second form into the first. W stands for any of the `variables`.
 
-    A cell is a subclass: it names its `MODULE` and its `STATES`, and defines `_advance`.
+    A cell is a subclass: it names its `MODULE`, its `STATES` and its `NODES`, and defines `_advance`.
 
     Args:
         hidden: h, the size of a state, up to 3. With hidden = inputs = 1 everything but the outputs is scalar.
@@ -66,17 +68,17 @@ class Recurrence:
         step_weights: ω_1 … ω_T, in a dictionary by t, like all that follow.
         x: x_1 … x_T, inputs × 1 each.
         y: the targets y_1 … y_T, symbols × 1 each.
-        p: ŷ_1 … ŷ_T in nodes, symbols × 1 each: p_{t,i} stands for ŷ_{t,i}.
-        s: s_0 … s_T in nodes; s_0 has symbols of its own.
-        states: s_0 … s_T written out.
+        y_hat: ŷ_1 … ŷ_T in nodes, symbols × 1 each.
+        state: h_0 … h_T in nodes; h_0 has symbols of its own.
         loss: L written out.
 
     Raises:
         ValueError: a size out of range, or a wrong number of step weights.
     """
 
-    MODULE: ModuleType  # the code by hand: its Parameters, AXES and Trace
+    MODULE: ModuleType  # the code by hand: its Parameters and AXES
     STATES = ("h_0",)
+    NODES: tuple[str, ...] = ()  # the trace's arrays that are nodes, beside the states
 
     def __init__(
         self, hidden: int = 1, inputs: int = 1, symbols: int = 2, steps: int = 3, step_weights: Sequence | None = None
@@ -87,7 +89,7 @@ class Recurrence:
         if step_weights is not None and len(step_weights) != steps:
             raise ValueError(f"there are {len(step_weights)} step_weights for {steps} steps; one for each is expected")
         self.hidden, self.steps = hidden, steps
-        weights = [sp.Rational(1, steps)] * steps if step_weights is None else [sp.Rational(c) for c in step_weights]
+        weights = [sp.Rational(1, steps)] * steps if step_weights is None else [sp.Rational(w) for w in step_weights]
         self.step_weights = dict(enumerate(weights, start=1))
         sizes = {"hidden_size": hidden, "input_size": inputs, "vocab_size": symbols}
         sizes["hidden_size + input_size"] = hidden + inputs
@@ -97,54 +99,39 @@ class Recurrence:
         times = range(1, steps + 1)
         self.x = {t: symbol_matrix(f"x_{t}", inputs) for t in times}
         self.y = {t: symbol_matrix(f"y_{t}", symbols) for t in times}
-        self.p = {t: symbol_matrix(f"p_{t}", symbols) for t in times}
-        self.s = {0: sp.Matrix.vstack(*(symbol_matrix(name, hidden) for name in self.STATES))}
-        self.states, losses = {0: self.s[0]}, []
+        self.y_hat = {t: symbol_matrix(f"y_hat_{t}", symbols) for t in times}
+        self.state = {0: sp.Matrix.vstack(*(symbol_matrix(name, hidden) for name in self.STATES))}
+        self.loss, written = sp.Integer(0), self.state[0]
         self._nodes, self._meanings = {}, {}
         for t in times:
-            self.states[t] = self._advance(t, self.states[t - 1], self._write)
-            self.s[t] = self._advance(t, self.s[t - 1], lambda name, phi, a: symbol_matrix(name, *a.shape))
-            o = self._logits(self.states[t])
-            losses.append(self.step_weights[t] * self._step_loss(t, o))
-            self._nodes |= self._softmax_nodes(t, o)
-            self._meanings |= self._softmax_meanings(t, o)
-        self.loss = sum(losses)
+            written = self._advance(t, written, _writer(self._nodes, self._meanings))
+            self.state[t] = self._advance(t, self.state[t - 1], lambda name, phi, a: symbol_matrix(name, *a.shape))
+            loss, nodes, meanings = self._predict(t, written)
+            self.loss += self.step_weights[t] * loss
+            self._nodes |= nodes
+            self._meanings |= meanings
 
     def _names(self) -> Iterable[str]:
         """Return the names of the parameters that this network has."""
         return self.MODULE.Parameters._fields
 
     def _advance(self, t: int, previous: sp.Matrix, node: Node) -> sp.Matrix:
-        """Return s_t from s_{t−1}, with ``node(name, φ, a)`` for every φ(a): the equations of the cell."""
+        """Return h_t from h_{t−1}, with ``node(name, φ, a)`` for every φ(a): the equations of the cell."""
         raise NotImplementedError
 
-    def _write(self, name: str, phi: Callable[[sp.Expr], sp.Expr], a: sp.Matrix) -> sp.Matrix:
-        """Return φ(a) written out, and record which symbols stand for it."""
-        values, symbols = a.applyfunc(phi), symbol_matrix(name, *a.shape)
-        self._nodes |= dict(zip(values, symbols, strict=True))
-        self._meanings |= dict(zip(symbols, values, strict=True))
-        return values
+    def _predict(self, t: int, state: sp.Matrix) -> tuple[sp.Expr, dict[sp.Expr, sp.Expr], dict[sp.Expr, sp.Expr]]:
+        """Return L_t from h_t, its exponentials in nodes, and what these nodes stand for.
 
-    def _logits(self, state: sp.Matrix) -> sp.Matrix:
-        """Return o_t from s_t."""
-        return self.parameters.W_hy * state[: self.hidden, :] + self.parameters.b_y  # eq-output
-
-    def _step_loss(self, t: int, o: sp.Matrix) -> sp.Expr:
-        """Return L_t from o_t."""
-        return sp.log(sum(o.applyfunc(sp.exp))) - self.y[t].dot(o)
-
-    def _softmax_meanings(self, t: int, o: sp.Matrix) -> dict[sp.Expr, sp.Expr]:
-        """Return what Z_t stands for, Σ_i exp o_i, and what each ŷ_{t,i} stands for, exp o_i / Σ_i exp o_i."""
-        values = o.applyfunc(sp.exp)
-        total = sum(values)
-        return {sp.Symbol(f"Z_{t}"): total} | dict(zip(self.p[t], values / total, strict=True))
-
-    def _softmax_nodes(self, t: int, o: sp.Matrix) -> dict[sp.Expr, sp.Expr]:
-        """Return the parts of softmax(o) in nodes: Σ_i exp o_i is Z_t, and exp o_i is ŷ_{t,i} Z_t."""
-        total, nodes = sp.Symbol(f"Z_{t}"), {}
-        for o_i, p_i in zip(o, self.p[t], strict=True):
-            nodes |= {sp.exp(o_i): p_i * total, sp.exp(-o_i): 1 / (p_i * total)}  # the second if V = 1
-        return {sum(o.applyfunc(sp.exp)): total} | nodes
+        Z_t is Σ_i exp ℓ_{t,i}, so that exp ℓ_{t,i} is ŷ_{t,i} Z_t.
+        """
+        logits = self.parameters.W_hy * state[: self.hidden, :] + self.parameters.b_y  # eq-output
+        exponentials, Z = logits.applyfunc(sp.exp), sp.Symbol(f"Z_{t}")
+        total = sum(exponentials)
+        nodes, meanings = {total: Z}, {Z: total}
+        for logit, y_hat in zip(logits, self.y_hat[t], strict=True):
+            nodes |= {sp.exp(logit): y_hat * Z, sp.exp(-logit): 1 / (y_hat * Z)}  # the second if V = 1
+            meanings[y_hat] = sp.exp(logit) / total
+        return sp.log(total) - self.y[t].dot(logits), nodes, meanings  # eq-softmax-gradient
 
     def variables(self, name: str) -> sp.Matrix:
         """Return the symbols of a weight, of a state before the first step, or of an input x_1, x_2, …
@@ -160,7 +147,7 @@ class Recurrence:
         return variables[name]
 
     def in_nodes(self, expression: sp.Expr | sp.Matrix) -> sp.Expr | sp.Matrix:
-        """Return a written-out expression in nodes, with Z_t for Σ_i exp o_{t,i}."""
+        """Return a written-out expression in nodes, with Z_t for Σ_i exp ℓ_{t,i}."""
         return expression.xreplace(self._nodes)
 
     def written_out(self, expression: sp.Expr | sp.Matrix) -> sp.Expr | sp.Matrix:
@@ -170,136 +157,119 @@ class Recurrence:
     # (a) by brute differentiation
 
     def brute(self, name: str) -> sp.Matrix:
-        """Return ∂L/∂θ in nodes, of the shape of θ: the written-out loss, differentiated.
+        """Return ∂L/∂W in nodes, of the shape of W: the written-out loss, differentiated.
 
         Args:
-            name: θ, as in `variables`.
+            name: W, as in `variables`.
         """
-        theta = self.variables(name)
-        return self.in_nodes(theta.applyfunc(lambda variable: sp.diff(self.loss, variable)))
+        return self.in_nodes(self.variables(name).applyfunc(lambda variable: sp.diff(self.loss, variable)))
 
     # one step with everything before it held fixed: immediate derivatives
 
-    def _local(self, t: int, previous: sp.Matrix, theta: sp.Matrix) -> sp.Matrix:
-        """Return ∂s_t/∂θ in nodes, where s_t is computed from `previous`, whose symbols remain."""
-        nodes = {}
-
-        def node(name: str, phi: Callable[[sp.Expr], sp.Expr], a: sp.Matrix) -> sp.Matrix:
-            values = a.applyfunc(phi)
-            nodes.update(zip(values, symbol_matrix(name, *a.shape), strict=True))
-            return values
-
-        return self._advance(t, previous, node).jacobian(_column(theta)).xreplace(nodes)
-
     def _held(self) -> sp.Matrix:
         """Return symbols in the place of a state, which depend on nothing else."""
-        return symbol_matrix("held", *self.s[0].shape)
+        return symbol_matrix("held", *self.state[0].shape)
+
+    def _through_step(self, t: int, W: sp.Matrix) -> sp.Matrix:
+        """Return ∂⁺h_t/∂W in nodes, with a column for each entry of W; W may be `_held()`, which is h_{t−1} here."""
+        held, nodes = self._held(), {}
+        derivative = self._advance(t, held, _writer(nodes, {})).jacobian(_column(W)).xreplace(nodes)
+        return derivative.xreplace(dict(zip(held, self.state[t - 1], strict=True)))
+
+    def _through_prediction(self, t: int, W: sp.Matrix) -> sp.Matrix:
+        """Return ω_t ∂⁺L_t/∂W in nodes, of the shape of W; W may be `_held()`, which is h_t here."""
+        held = self._held()
+        L_t, nodes, _ = self._predict(t, held)
+        weighted = self.step_weights[t] * L_t
+        derivative = W.applyfunc(lambda variable: sp.expand(sp.diff(weighted, variable).xreplace(nodes)))
+        return derivative.xreplace(dict(zip(held, self.state[t], strict=True)))
 
     def immediate(self, name: str, t: int) -> sp.Matrix:
-        """Return ∂⁺s_t/∂θ in nodes, with s_{t−1} held fixed and a column for each entry of θ, row after row.
+        """Return ∂⁺h_t/∂W in nodes, with h_{t−1} held fixed and a column for each entry of W, row after row.
 
         At t = 0 only the initial states have a derivative that is not zero: the identity.
         """
-        theta = self.variables(name)
-        if t == 0:
-            return self.s[0].jacobian(_column(theta))
-        held = self._held()
-        return self._local(t, held, theta).xreplace(dict(zip(held, self.s[t - 1], strict=True)))
+        W = self.variables(name)
+        return self._through_step(t, W) if t > 0 else self.state[0].jacobian(_column(W))
 
     def jacobian(self, t: int) -> sp.Matrix:
-        """Return J_t = ∂s_t/∂s_{t−1} in nodes; for the vanilla cell, diag(1 − h_t ⊙ h_t) W_hh (:eq:`eq-jacobian`)."""
-        held = self._held()
-        return self._local(t, held, held).xreplace(dict(zip(held, self.s[t - 1], strict=True)))
+        """Return J_t = ∂h_t/∂h_{t−1} in nodes; for the vanilla cell, diag(1 − h_t ⊙ h_t) W_hh (:eq:`eq-jacobian`)."""
+        return self._through_step(t, self._held())
 
     def immediate_loss(self, t: int) -> sp.Matrix:
-        """Return ∂⁺L/∂s_t in nodes: through the prediction at step t alone, W_hyᵀ e_t."""
-        state = self._held()
-        return self._local_loss(t, state, state)
+        """Return ∂⁺L/∂h_t in nodes: through the prediction at step t alone, W_hyᵀ e_t (:eq:`eq-immediate-loss`)."""
+        return self._through_prediction(t, self._held())
 
-    def _local_loss(self, t: int, state: sp.Matrix, theta: sp.Matrix) -> sp.Matrix:
-        """Return the derivative of ω_t L_t(state) with respect to θ, in nodes, of the shape of θ."""
-        o = self._logits(state)
-        nodes, loss = self._softmax_nodes(t, o), self.step_weights[t] * self._step_loss(t, o)
-        local = theta.applyfunc(lambda variable: sp.expand(sp.diff(loss, variable).xreplace(nodes)))
-        return local.xreplace(dict(zip(state, self.s[t], strict=True)))
+    def _through_predictions(self, name: str) -> sp.Matrix:
+        """Return Σ_t ω_t ∂⁺L_t/∂W in nodes, with the states held fixed: zero unless W is W_hy or b_y."""
+        W = self.variables(name)
+        return sum((self._through_prediction(t, W) for t in self.x), sp.zeros(*W.shape))
 
     # (b) the recursion
 
     def state_gradient(self, t: int) -> sp.Matrix:
-        """Return the total derivative ∂L/∂s_t in nodes: through step t and all later ones.
+        """Return the total derivative ∂L/∂h_t in nodes: through step t and all later ones.
 
-        ∂L/∂s_t = ∂⁺L/∂s_t + J_{t+1}ᵀ ∂L/∂s_{t+1}      (:eq:`eq-delta-h`)
+        ∂L/∂h_t = ∂⁺L/∂h_t + J_{t+1}ᵀ ∂L/∂h_{t+1}      (:eq:`eq-delta-h`)
         """
-        own = self.immediate_loss(t) if t > 0 else sp.zeros(*self.s[0].shape)
+        own = self.immediate_loss(t) if t > 0 else sp.zeros(*self.state[0].shape)
         return own if t == self.steps else own + self.jacobian(t + 1).T * self.state_gradient(t + 1)
 
     def recursion(self, name: str) -> sp.Matrix:
-        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t (∂⁺s_t/∂θ)ᵀ ∂L/∂s_t + Σ_t ω_t ∂⁺L_t/∂θ.
+        """Return ∂L/∂W in nodes, of the shape of W: Σ_t (∂⁺h_t/∂W)ᵀ ∂L/∂h_t + Σ_t ω_t ∂⁺L_t/∂W.
 
-        The last sum is zero unless θ is W_hy or b_y.
+        The last sum is zero unless W is W_hy or b_y.
         """
-        total = self._through_outputs(name)
+        total = self._through_predictions(name)
         for t in range(self.steps + 1):
             total += (self.immediate(name, t).T * self.state_gradient(t)).reshape(*total.shape)
         return total
 
-    def _through_outputs(self, name: str) -> sp.Matrix:
-        """Return Σ_t ω_t ∂⁺L_t/∂θ in nodes, with the states held fixed: zero unless θ is W_hy or b_y."""
-        theta = self.variables(name)
-        held = self._held()
-        return sum((self._local_loss(t, held, theta) for t in self.x), sp.zeros(*theta.shape))
-
     # (c) the double sum
 
-    def product(self, t: int, k: int) -> sp.Matrix:
-        """Return ∂s_t/∂s_k = J_t J_{t−1} ⋯ J_{k+1} in nodes, with the latest step on the left.
+    def product(self, t: int, s: int) -> sp.Matrix:
+        """Return ∂h_t/∂h_s = J_t J_{t−1} ⋯ J_{s+1} in nodes, with the latest step on the left.
 
         Raises:
-            ValueError: not 0 ≤ k ≤ t ≤ T.
+            ValueError: not 0 ≤ s ≤ t ≤ T.
         """
-        if not 0 <= k <= t <= self.steps:
-            raise ValueError(f"t is {t} and k is {k}; 0 ≤ k ≤ t ≤ {self.steps} is expected")
-        result = sp.eye(self.s[0].rows)
-        for step in range(t, k, -1):
+        if not 0 <= s <= t <= self.steps:
+            raise ValueError(f"t is {t} and s is {s}; 0 ≤ s ≤ t ≤ {self.steps} is expected")
+        result = sp.eye(self.state[0].rows)
+        for step in range(t, s, -1):
             result = result * self.jacobian(step)
         return result
 
     def double_sum(self, name: str) -> sp.Matrix:
-        """Return ∂L/∂θ in nodes, of the shape of θ: Σ_t Σ_{k≤t} (J_t ⋯ J_{k+1} ∂⁺s_k/∂θ)ᵀ ∂⁺L/∂s_t + Σ_t ω_t ∂⁺L_t/∂θ.
+        """Return ∂L/∂W in nodes, of the shape of W: Σ_t Σ_{s≤t} (J_t ⋯ J_{s+1} ∂⁺h_s/∂W)ᵀ ∂⁺L/∂h_t + Σ_t ω_t ∂⁺L_t/∂W.
 
-        The double sum is :eq:`eq-double-sum`; the last sum is zero unless θ is W_hy or b_y.
+        The double sum is :eq:`eq-double-sum`; the last sum is zero unless W is W_hy or b_y.
         """
-        total = self._through_outputs(name)
+        total = self._through_predictions(name)
         for t in range(1, self.steps + 1):
-            for k in range(t + 1):
-                path = self.product(t, k) * self.immediate(name, k)
+            for s in range(t + 1):
+                path = self.product(t, s) * self.immediate(name, s)
                 total += (path.T * self.immediate_loss(t)).reshape(*total.shape)
         return total
 
     # the code by hand on symbols
 
-    def targets(self, symbols: Sequence[int]) -> dict[sp.Expr, int]:
-        """Return the values of the targets' symbols, for ``xreplace``: y_{t,i} is 1 if i is the symbol at step t."""
-        return {y: int(i == symbols[t - 1]) for t in self.y for i, y in enumerate(self.y[t])}
-
-    def trace(self, symbols: Sequence[int]) -> NamedTuple:
-        """Return a trace of symbols instead of numbers, for the `backward` of `MODULE`.
-
-        Args:
-            symbols: the targets, integers, one for each step.
-        """
-        weights = {name: _array(self.variables(name)) for name in self._names()}
+    def trace(self) -> Trace:
+        """Return a trace of symbols instead of numbers, for the `backward` of `MODULE`."""
+        weights = {name: np.array(self.variables(name).tolist(), dtype=object) for name in self._names()}
         weights = {name: w if len(self.MODULE.AXES[name]) == 2 else w[:, 0] for name, w in weights.items()}
-        return self.MODULE.Trace(
+        columns = {"x": self.x, "y": self.y, "y_hat": self.y_hat}
+        columns |= {name: {t: symbol_matrix(f"{name}_{t}", self.hidden) for t in self.x} for name in self.NODES}
+        for place, name in enumerate(self.STATES):
+            part = slice(place * self.hidden, (place + 1) * self.hidden)
+            columns[name[0]] = {t: state[part, :] for t, state in self.state.items()}
+        return Trace(
             parameters=self.MODULE.Parameters(**weights),
-            inputs=stack(self.x.values()),
-            targets=np.array(symbols),
-            step_weights=np.array(list(self.step_weights.values()), dtype=object),
-            states=stack(s[: self.hidden, :] for s in self.s.values()),
-            probabilities=stack(self.p.values()),
-            **self._cell_values(),
+            step_weights=np.array([sp.nan, *self.step_weights.values()], dtype=object),
+            **{name: self._by_step(of_step) for name, of_step in columns.items()},
         )
 
-    def _cell_values(self) -> dict[str, np.ndarray | str]:
-        """Return the fields that only this cell's trace has."""
-        return {}
+    def _by_step(self, columns: dict[int, sp.Matrix]) -> np.ndarray:
+        """Return the columns as rows by t, (time + 1, size), with NaN at [0] if there is no step 0."""
+        missing = [sp.nan] * len(columns[1])
+        return np.array([list(columns.get(t, missing)) for t in range(self.steps + 1)], dtype=object)

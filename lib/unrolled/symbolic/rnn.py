@@ -22,7 +22,7 @@ class Network(Recurrence):
 
         a_t = W_xh x_t + W_hh h_{t−1} + b_h,  h_t = tanh(a_t)         (:eq:`eq-rnn`)
 
-    Arguments, attributes and errors are those of `Recurrence`; s_t is h_t. In nodes, each h_{t,i} has a symbol.
+    Arguments, attributes and errors are those of `Recurrence`. In nodes, each h_{t,i} has a symbol.
 
     Example:
         >>> network = Network(hidden=1, inputs=1, symbols=2, steps=2)
@@ -42,4 +42,4 @@ class Network(Recurrence):
 
     def delta(self, t: int) -> sp.Matrix:
         """Return δ_t = ∂L/∂a_t = (1 − h_t ⊙ h_t) ⊙ ∂L/∂h_t in nodes, hidden × 1 (:eq:`eq-delta`)."""
-        return self.s[t].applyfunc(lambda h_i: 1 - h_i**2).multiply_elementwise(self.state_gradient(t))
+        return self.state[t].applyfunc(lambda h_i: 1 - h_i**2).multiply_elementwise(self.state_gradient(t))
