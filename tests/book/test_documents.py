@@ -74,12 +74,15 @@ def test_contributing_names_all_that_change_tracked_files_and_all_that_precede_a
 
 @pytest.mark.parametrize("document", ["CONTRIBUTING.md", "pages/running.md"])
 def test_every_command_of_the_library_in_a_document_parses(document):
-    from unrolled.__main__ import parser
+    import lab.__main__
+    import unrolled.__main__
 
-    commands = [span for span in spans(read(document)) if span.startswith("python -m unrolled")]
-    assert commands
-    for command in commands:
-        parser().parse_args(shlex.split(command)[3:])  # exits where it is not one
+    parsers = {"unrolled": unrolled.__main__.parser(), "lab": lab.__main__.parser()}
+    commands = [shlex.split(span) for span in spans(read(document)) if span.startswith("python -m ")]
+    ours = [words for words in commands if words[2] in parsers]
+    assert ours
+    for words in ours:
+        parsers[words[2]].parse_args(words[3:])  # exits where it is not one
 
 
 def test_citation_package_and_changelog_agree():
