@@ -69,11 +69,12 @@ def add_k(text, context, k, symbols):
     return dict(zip(symbols, counts / counts.sum()))
 
 
-# %% 1.3 add-k | wrong | the last character of the context only
+# %% 1.3 add-k | wrong | only the symbols that came
 def add_k(text, context, k, symbols):
-    came = Counter(b for a, b in itertools.pairwise(text) if a == context[-1])
+    m = len(context)
+    came = Counter(text[i + m] for i in range(len(text) - m) if text[i : i + m] == context)
     total = sum(came.values()) + k * len(symbols)
-    return {symbol: (came[symbol] + k) / total for symbol in symbols}
+    return {symbol: (came[symbol] + k) / total for symbol in came}
 
 
 # %% 1.3 add-k | wrong | one is added whatever k
