@@ -41,14 +41,14 @@ bias = "-log(2**(1/n) - 1)"
 slope = "2**(1/n)*(1 - 2**(-1/n))/2**(2/n)"
 doubling = 0.6931472
 
+# %% 5.3 half-life | wrong | a sign in the exponent
+bias = -sp.log(2 ** (-1 / n) - 1)
+slope = 2 ** (-1 / n) * (1 - 2 ** (-1 / n))
+doubling = sp.log(2)
+
 # %% 5.3 half-life | wrong | the logarithm of the half-life
 bias = sp.log(n)
 slope = n / (1 + n) ** 2
-doubling = sp.log(2)
-
-# %% 5.3 half-life | wrong | 1/e for a half
-bias = -sp.log(sp.exp(1 / n) - 1)
-slope = sp.exp(-1 / n) * (1 - sp.exp(-1 / n))
 doubling = sp.log(2)
 
 # %% 5.3 half-life | wrong | a bit for a nat
@@ -238,11 +238,11 @@ def step_back(W, v, c_before, gates, by_h, by_c):
 # %% 5.11 shapes | right | torch's own words
 shapes = {"outputs": [B, n, h * 2], "h_n": ["2*layers", B, h], "above": ("4*h", "2*h")}
 
+# %% 5.11 shapes | wrong | the printed one, without the batch
+shapes = {"outputs": (n, 2 * h), "h_n": (2 * layers, B, h), "above": (4 * h, 2 * h)}
+
 # %% 5.11 shapes | wrong | the directions stand side by side in h_n too
 shapes = {"outputs": (B, n, 2 * h), "h_n": (layers, B, 2 * h), "above": (4 * h, 2 * h)}
-
-# %% 5.11 shapes | wrong | the weight the other way round
-shapes = {"outputs": (B, n, 2 * h), "h_n": (2 * layers, B, h), "above": (2 * h, 4 * h)}
 
 
 # %% 5.11 last-states | right | views
