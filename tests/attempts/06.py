@@ -221,6 +221,16 @@ def rnn_units(weights):
     return min(range(1, 100), key=lambda k: abs(k * k + 5 * k + 1 - weights))
 
 
+# %% 6.9 merit | wrong | another order
+four = {
+    "IRNN": initialise(cells.RNNCell(2, 28, "relu"), "identity"),
+    "GRU": cells.GRUCell(2, 16),
+    "as many units": cells.RNNCell(2, 16),
+    "as many weights": cells.RNNCell(2, 28),
+}
+results = {name: (0, 0.0) for name in four}
+reason = "b"
+
 # %% 6.9 merit | wrong | the errors alone
 four = {
     "GRU": cells.GRUCell(2, 16),
