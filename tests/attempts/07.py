@@ -103,13 +103,13 @@ def one_pass(model, optimizer, streams, size, clip=1.0):
         state = update(model, optimizer, inputs, targets, state, clip)
 
 
-# %% 7.3 mended-training | wrong | clipped value by value
+# %% 7.3 mended-training | wrong | the last window is left out
 def update(model, optimizer, inputs, targets, state, clip):
     logits, state = model(inputs, state)
     loss = cross_entropy(logits.mT, targets)
     optimizer.zero_grad()
     loss.backward()
-    torch.nn.utils.clip_grad_value_(model.parameters(), clip)
+    clip_grad_norm_(model.parameters(), clip)
     optimizer.step()
     return detach(state)
 
@@ -117,7 +117,7 @@ def update(model, optimizer, inputs, targets, state, clip):
 def one_pass(model, optimizer, streams, size, clip=1.0):
     model.train()
     state = None
-    for number in range((streams.shape[1] - 1) // size):
+    for number in range((streams.shape[1] - 1) // size - 1):
         inputs, targets = window(streams, number, size)
         state = update(model, optimizer, inputs, targets, state, clip)
 
@@ -156,15 +156,15 @@ def score(model, batches):
     return torch.cat(costs).mean().exp().item()
 
 
-# %% 7.3 mended-score | wrong | evaluation mode comes after the first batch
+# %% 7.3 mended-score | wrong | nats in place of the perplexity
 @torch.no_grad()
 def score(model, batches):
+    model.eval()
     costs = []
     for inputs, targets, mask, _ in batches:
         logits, _ = model(inputs, None)
-        model.eval()
         costs.append(cross_entropy(logits.mT, targets, reduction="none")[mask])
-    return torch.cat(costs).mean().exp().item()
+    return torch.cat(costs).mean().item()
 
 
 # %% 7.6 drop | right | a loop over the sequences, and a mask of NumPy
@@ -184,18 +184,19 @@ def drop(x, rate, same):
     return x.div(1 - rate).masked_fill(gone, 0.0)
 
 
-# %% 7.6 drop | wrong | divided by the share that was in fact kept
-def drop(x, rate, same):
-    batch, time, features = x.shape
-    mask = torch.rand(batch, 1 if same else time, features, device=x.device) >= rate
-    return x * mask / mask.float().mean()
-
-
 # %% 7.6 drop | wrong | always as many units of each sequence
 def drop(x, rate, same):
     batch, time, features = x.shape
     places = torch.rand(batch, 1 if same else time, features, device=x.device)
     mask = places.argsort(dim=2).argsort(dim=2) >= round(rate * features)
+    return x * mask / (1 - rate)
+
+
+# %% 7.6 drop | wrong | the generator begins anew at every call
+def drop(x, rate, same):
+    torch.manual_seed(0)
+    batch, time, features = x.shape
+    mask = torch.rand(batch, 1 if same else time, features, device=x.device) >= rate
     return x * mask / (1 - rate)
 
 
