@@ -64,10 +64,6 @@ writing, unit = sp.solve(sp.Eq(2 * h, 2 * n * h), n)[0], sp.Integer(2) ** 30
 lstm, attention = 8 * B * n * h, 4 * B * a * n * (n + 1) / 2
 equal, fair, writing, unit = 4 * h / a - 1, 6 * h / a - 1, 1, 2**30
 
-# %% 8.2 overtaking | wrong | a crossing of one size
-lstm, attention = 8 * B * n * h, 4 * B * a * n**2
-equal, fair, writing, unit = 128, 192, 1, 2**30
-
 # %% 8.2 overtaking | wrong | at n = 0 they are the same, too
 lstm, attention = 8 * B * n * h, 4 * B * a * n**2
 equal, fair, writing, unit = sp.Integer(0), 3 * h / a, 1, 2**30
@@ -75,6 +71,10 @@ equal, fair, writing, unit = sp.Integer(0), 3 * h / a, 1, 2**30
 # %% 8.2 overtaking | wrong | to write, the keys alone
 lstm, attention = 8 * B * n * h, 4 * B * a * n**2
 equal, fair, writing, unit = 2 * h / a, 3 * h / a, 2, 2**30
+
+# %% 8.2 overtaking | wrong | a megabyte
+lstm, attention = 8 * B * n * h, 4 * B * a * n**2
+equal, fair, writing, unit = 2 * h / a, 3 * h / a, 1, 2**20
 
 # %% 8.3 factors | right | as strings, with the constants of the text
 product, lstm, transformer = sp.Integer(10) * 3 * 17, "16*n*d**2", "24*n*d**2 + 4*n**2*d"
