@@ -69,6 +69,13 @@ def enough(rows, columns, peak, bandwidth):
     return batch[there.argmax()] if there.any() else None
 
 
+# %% 12.3 enough | wrong | only a thousand are tried
+def enough(rows, columns, peak, bandwidth):
+    for batch in range(1, 1000):
+        if speed(rows, columns, batch, peak, bandwidth) == peak:
+            return batch
+
+
 # %% 12.3 enough | wrong | solved, without the limit
 def enough(rows, columns, peak, bandwidth):
     need = 4 * peak / bandwidth
@@ -81,14 +88,6 @@ def enough(rows, columns, peak, bandwidth):
     for batch in range(2, 100_001):
         if speed(rows, columns, batch, peak, bandwidth) == peak:
             return batch
-
-
-# %% 12.3 enough | wrong | 0 where none is
-def enough(rows, columns, peak, bandwidth):
-    for batch in range(1, 100_001):
-        if speed(rows, columns, batch, peak, bandwidth) == peak:
-            return batch
-    return 0
 
 
 # %% 12.4 segment | right | as strings and functions
@@ -119,11 +118,11 @@ saving = 7 * h * T / least
 # %% 12.5 both-ways | right | as strings
 states, scores, ratio, equal, carried = "16*n*h", "4*a*n**2", 8 / 3, "4*h/a", "8*h"
 
-# %% 12.5 both-ways | wrong | numbers for bytes
-states, scores, ratio, equal, carried = 4 * n * h, a * n**2, 8 / 3, 4 * h / a, 2 * h
-
 # %% 12.5 both-ways | wrong | both directions are carried
 states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 4 * h / a, 16 * h
+
+# %% 12.5 both-ways | wrong | equal where there is no text
+states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 0, 8 * h
 
 # %% 12.5 both-ways | wrong | all solutions, also the empty text
 states, scores, ratio, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 8 * h
