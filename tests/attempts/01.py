@@ -11,11 +11,6 @@ probability = lambda s, q: s * q**2 * (1 - q) ** 2
 rest = 2.0
 exactly = lambda e, n: (1 - e) ** (n - 1) * e
 
-# %% 1.1 text-probability | wrong | the first letter is left out
-probability = q**2 * (1 - q) ** 2
-rest = 2
-exactly = (1 - e) ** (n - 1) * e
-
 # %% 1.1 text-probability | wrong | three letters that stay
 probability = s * q**3 * (1 - q)
 rest = 2
@@ -26,24 +21,9 @@ probability = s * q**2 * (1 - q) ** 2
 rest = 2
 exactly = (1 - e) ** n
 
-# %% 1.1 text-probability | wrong | the text may be empty
-probability = s * q**2 * (1 - q) ** 2
-rest = 2
-exactly = (1 - e) ** n * e
-
-# %% 1.1 text-probability | wrong | the rest is one
-probability = s * q**2 * (1 - q) ** 2
-rest = 1
-exactly = (1 - e) ** (n - 1) * e
-
 # %% 1.1 text-probability | wrong | a half for every text
 probability = s * q**2 * (1 - q) ** 2
 rest = 8
-exactly = (1 - e) ** (n - 1) * e
-
-# %% 1.1 text-probability | wrong | the rest counts the texts
-probability = s * q**2 * (1 - q) ** 2
-rest = 16
 exactly = (1 - e) ** (n - 1) * e
 
 # %% 1.2 mixture | right | powers for exponentials
@@ -65,25 +45,10 @@ def dearest(lam, V):
     return math.log(V) - math.log(lam)
 
 
-# %% 1.2 mixture | wrong | perplexities are averaged
-plain = r / p + (1 - r) / q
-mixed = 1 / ((lam / V + (1 - lam) * p) ** r * (lam / V + (1 - lam) * q) ** (1 - r))
-dearest = sp.log(V / lam)
-
 # %% 1.2 mixture | wrong | the costs are mixed instead of the probabilities
 plain = 1 / (p**r * q ** (1 - r))
 mixed = sp.exp(lam * sp.log(V) + (1 - lam) * sp.log(plain))
 dearest = sp.log(V / lam)
-
-# %% 1.2 mixture | wrong | the perplexities are mixed
-plain = 1 / (p**r * q ** (1 - r))
-mixed = lam * V + (1 - lam) * plain
-dearest = sp.log(V / lam)
-
-# %% 1.2 mixture | wrong | the guess alone is the dearest
-plain = 1 / (p**r * q ** (1 - r))
-mixed = 1 / ((lam / V + (1 - lam) * p) ** r * (lam / V + (1 - lam) * q) ** (1 - r))
-dearest = sp.log(V)
 
 # %% 1.2 mixture | wrong | the dearest in bits
 plain = 1 / (p**r * q ** (1 - r))
@@ -102,21 +67,6 @@ def add_k(text, context, k, symbols):
     came = Counter(text[i + m] for i in range(len(text) - m) if text[i : i + m] == context)
     counts = np.array([came[symbol] + k for symbol in symbols])
     return dict(zip(symbols, counts / counts.sum()))
-
-
-# %% 1.3 add-k | wrong | the last character of the context only
-def add_k(text, context, k, symbols):
-    came = Counter(b for a, b in itertools.pairwise(text) if a == context[-1])
-    total = sum(came.values()) + k * len(symbols)
-    return {symbol: (came[symbol] + k) / total for symbol in symbols}
-
-
-# %% 1.3 add-k | wrong | divided by the occurrences of the context, the end included
-def add_k(text, context, k, symbols):
-    m = len(context)
-    at = [i for i in range(len(text)) if text[i : i + m] == context]
-    came = Counter(text[i + m] for i in at if i + m < len(text))
-    return {symbol: (came[symbol] + k) / (len(at) + k * len(symbols)) for symbol in symbols}
 
 
 # %% 1.3 add-k | wrong | only the symbols that came
@@ -180,60 +130,30 @@ def weigh(p, rounds):
     return weights
 
 
-# %% 1.4 weights | wrong | shares along the text
-def weigh(p, rounds):
-    weights = np.full(len(p), 1 / len(p))
-    for _ in range(rounds):
-        parts = weights[:, None] * p
-        weights = (parts / parts.sum(axis=1, keepdims=True)).mean(axis=1)
-    return weights
-
-
-# %% 1.4 weights | wrong | the winner takes each symbol
-def weigh(p, rounds):
-    weights = np.full(len(p), 1 / len(p))
-    for _ in range(rounds):
-        best = (weights[:, None] * p).argmax(axis=0)
-        weights = np.bincount(best, minlength=len(p)) / len(best)
-    return weights
-
-
 # %% 1.5 continuations | right | a Counter
 def continuations(words):
     pairs = set(zip([None] + list(words), words))
     return Counter(word for _, word in pairs)
 
 
-# %% 1.5 continuations | wrong | occurrences
-def continuations(words):
-    return dict(Counter(words))
-
-
-# %% 1.5 continuations | wrong | different words after it
-def continuations(words):
-    found = Counter(a for a, b in set(itertools.pairwise(words)))
-    found[words[0]] += 1
-    return found
-
-
 # %% 1.5 continuations | wrong | the beginning added to every word
 def continuations(words):
-    found = Counter(b for a, b in set(itertools.pairwise(words)))
-    return {word: found[word] + 1 for word in words}
+    before = Counter(b for a, b in set(itertools.pairwise(words)))
+    return {word: before[word] + 1 for word in words}
 
 
 # %% 1.5 continuations | wrong | the beginning replaces what the first word has
 def continuations(words):
-    found = Counter(b for a, b in set(itertools.pairwise(words)))
-    found[words[0]] = 1
-    return found
+    before = Counter(b for a, b in set(itertools.pairwise(words)))
+    before[words[0]] = 1
+    return before
 
 
 # %% 1.5 continuations | wrong | only neighbours that differ
 def continuations(words):
-    found = Counter(b for a, b in set(itertools.pairwise(words)) if a != b)
-    found[words[0]] += 1
-    return found
+    before = Counter(b for a, b in set(itertools.pairwise(words)) if a != b)
+    before[words[0]] += 1
+    return before
 
 
 # %% 1.6 three-discounts | right | an array
@@ -277,91 +197,13 @@ def modified(tokens, order, vocab_size):
         levels.append((counts, d, total, taken))
 
     def p(word, context):
-        found = 1 / vocab_size
+        chance = 1 / vocab_size
         for k, (counts, d, total, taken) in enumerate(levels):
             u = tuple(context[len(context) - k :])
             if total[u]:
                 c = counts[(*u, word)]
-                found = (c - d[min(c, 3)] + taken[u] * found) / total[u]
-        return found
-
-    return p
-
-
-# %% 1.6 modified | wrong | occurrences at every order
-def modified(tokens, order, vocab_size):
-    levels = []
-    for k in range(1, order + 1):
-        counts = Counter(tuple(tokens[i : i + k]) for i in range(len(tokens) - k + 1))
-        d = three_discounts(list(counts.values()))
-        total, taken = Counter(), Counter()
-        for gram, count in counts.items():
-            total[gram[:-1]] += count
-            taken[gram[:-1]] += d[min(count, 3)]
-        levels.append((counts, d, total, taken))
-
-    def p(word, context):
-        found = 1 / vocab_size
-        for k, (counts, d, total, taken) in enumerate(levels):
-            u = tuple(context[len(context) - k :])
-            if total[u]:
-                c = counts[(*u, word)]
-                found = (c - d[min(c, 3)] + taken[u] * found) / total[u]
-        return found
-
-    return p
-
-
-# %% 1.6 modified | wrong | the beginning does not count
-def modified(tokens, order, vocab_size):
-    levels = []
-    for k in range(1, order + 1):
-        grams = [tuple(tokens[i : i + k]) for i in range(len(tokens) - k + 1)]
-        counts = Counter(grams)
-        if k < order:
-            counts = Counter(gram[1:] for gram in {tuple(tokens[i : i + k + 1]) for i in range(len(tokens) - k)})
-        d = three_discounts(list(counts.values()))
-        total, taken = Counter(), Counter()
-        for gram, count in counts.items():
-            total[gram[:-1]] += count
-            taken[gram[:-1]] += d[min(count, 3)]
-        levels.append((counts, d, total, taken))
-
-    def p(word, context):
-        found = 1 / vocab_size
-        for k, (counts, d, total, taken) in enumerate(levels):
-            u = tuple(context[len(context) - k :])
-            if total[u]:
-                c = counts[(*u, word)]
-                found = (c - d[min(c, 3)] + taken[u] * found) / total[u]
-        return found
-
-    return p
-
-
-# %% 1.6 modified | wrong | the context's first symbols at lower orders
-def modified(tokens, order, vocab_size):
-    levels = []
-    for k in range(1, order + 1):
-        counts = Counter(tuple(tokens[i : i + k]) for i in range(len(tokens) - k + 1))
-        if k < order:
-            counts = Counter(gram[1:] for gram in {tuple(tokens[i : i + k + 1]) for i in range(len(tokens) - k)})
-            counts[tuple(tokens[:k])] += 1
-        d = three_discounts(list(counts.values()))
-        total, taken = Counter(), Counter()
-        for gram, count in counts.items():
-            total[gram[:-1]] += count
-            taken[gram[:-1]] += d[min(count, 3)]
-        levels.append((counts, d, total, taken))
-
-    def p(word, context):
-        found = 1 / vocab_size
-        for k, (counts, d, total, taken) in enumerate(levels):
-            u = tuple(context[:k])
-            if total[u]:
-                c = counts[(*u, word)]
-                found = (c - d[min(c, 3)] + taken[u] * found) / total[u]
-        return found
+                chance = (c - d[min(c, 3)] + taken[u] * chance) / total[u]
+        return chance
 
     return p
 
@@ -382,13 +224,13 @@ def modified(tokens, order, vocab_size):
         levels.append((counts, d, total, taken))
 
     def p(word, context):
-        found = levels[0][0][(word,)] / levels[0][2][()]
+        chance = levels[0][0][(word,)] / levels[0][2][()]
         for k, (counts, d, total, taken) in enumerate(levels[1:], start=1):
             u = tuple(context[len(context) - k :])
             if total[u]:
                 c = counts[(*u, word)]
-                found = (c - d[min(c, 3)] + taken[u] * found) / total[u]
-        return found
+                chance = (c - d[min(c, 3)] + taken[u] * chance) / total[u]
+        return chance
 
     return p
 
@@ -408,25 +250,11 @@ def perplexities(batches, words):
     return np.exp(every.mean()), np.exp(every.sum() / words)
 
 
-# %% 1.7 whole-text | wrong | the filling counts in the divisor
-def perplexities(batches, words):
-    total = sum((costs * real).sum() for costs, real in batches)
-    count = sum(real.size for _, real in batches)
-    return math.exp(total / count), math.exp(total / words)
-
-
 # %% 1.7 whole-text | wrong | the mean of rows
 def perplexities(batches, words):
     rows = [row[keep].mean() for costs, real in batches for row, keep in zip(costs, real) if keep.any()]
     every = np.concatenate([costs[real] for costs, real in batches])
     return math.exp(np.mean(rows)), math.exp(every.sum() / words)
-
-
-# %% 1.7 whole-text | wrong | the filling counts in the words
-def perplexities(batches, words):
-    every = np.concatenate([costs[real] for costs, real in batches])
-    total = sum(costs.sum() for costs, _ in batches)
-    return math.exp(every.mean()), math.exp(total / words)
 
 
 # %% 1.7 whole-text | wrong | words of equal length
@@ -441,34 +269,8 @@ def perplexities(batches, words):
     return math.exp(every.sum() / words), math.exp(every.mean())
 
 
-# %% 1.8 orders | wrong | the text that was counted is scored
-def price(order, characters):
-    model = ngram.AddK(Counts(known[:characters], len(vocabulary), order), 0.1)
-    return evaluate(model, known[:characters], start=start).perplexity
-
-
-# %% 1.8 orders | wrong | everything is counted
-def price(order, characters):
-    model = ngram.AddK(Counts(known, len(vocabulary), order), 0.1)
-    return evaluate(model, unseen, start=start).perplexity
-
-
-# %% 1.8 orders | wrong | the cost and not the perplexity
-def price(order, characters):
-    model = ngram.AddK(Counts(known[:characters], len(vocabulary), order), 0.1)
-    return math.log(evaluate(model, unseen, start=start).perplexity)
-
-
-# %% 1.8 orders-answers | wrong | the reason is the symbols
-best = {length: min(range(1, 9), key=lambda order: price(order, length)) for length in (3_000, 30_000, 300_000)}
-reason = "a"
-
 # %% 1.8 orders-answers | wrong | the lowest order
 best = {3_000: 1, 30_000: 2, 300_000: 3}
-reason = "b"
-
-# %% 1.8 orders-answers | wrong | the dearest order
-best = {length: max(range(1, 9), key=lambda order: price(order, length)) for length in (3_000, 30_000, 300_000)}
 reason = "b"
 
 # %% 1.8 orders-answers | wrong | the order's place in a list

@@ -6,21 +6,6 @@ recurrent = "2*T*h*(d + h)"
 output = "2*T*h*V"
 share = sp.Rational(10000, 10000 + 128 + 256)
 
-# %% 2.2 count-work | wrong | additions are not counted
-recurrent = T * h * (d + h)
-output = T * h * V
-share = 10000 / (10000 + 128 + 256)
-
-# %% 2.2 count-work | wrong | one step
-recurrent = 2 * h * (d + h)
-output = 2 * h * V
-share = 10000 / (10000 + 128 + 256)
-
-# %% 2.2 count-work | wrong | a share in percent of something else
-recurrent = 2 * T * h * (d + h)
-output = 2 * T * h * V
-share = 9.8e6 / (9.8e6 + 256e6)
-
 # %% 2.2 count-work | wrong | the ratio and not the share
 recurrent = 2 * T * h * (d + h)
 output = 2 * T * h * V
@@ -42,24 +27,9 @@ def rnn_step(x, h, W_xh, W_hh, b_h):
     return torch.tanh(torch.einsum("bd,hd->bh", x, W_xh) + torch.einsum("bk,hk->bh", h, W_hh) + b_h)
 
 
-# %% 2.3 rnn-step | wrong | no tanh
-def rnn_step(x, h, W_xh, W_hh, b_h):
-    return x @ W_xh.T + h @ W_hh.T + b_h
-
-
-# %% 2.3 rnn-step | wrong | the state is added after the tanh
-def rnn_step(x, h, W_xh, W_hh, b_h):
-    return torch.tanh(x @ W_xh.T + b_h) + h @ W_hh.T
-
-
 # %% 2.3 rnn-step | wrong | a logistic function
 def rnn_step(x, h, W_xh, W_hh, b_h):
     return torch.sigmoid(x @ W_xh.T + h @ W_hh.T + b_h)
-
-
-# %% 2.3 rnn-step | wrong | no bias
-def rnn_step(x, h, W_xh, W_hh, b_h):
-    return torch.tanh(x @ W_xh.T + h @ W_hh.T)
 
 
 # %% 2.3 rnn-step | wrong | the recurrent matrix untransposed
@@ -72,47 +42,13 @@ def rnn_step(x, h, W_xh, W_hh, b_h):
     return torch.tanh(x @ W_xh.T + h * W_hh.diagonal() + b_h)
 
 
-# %% 2.4 read-on | right | a tensor filled in
+# %% 2.4 read-on | right | a tensor filled in, a list of two
 def read(step, inputs, state):
     states = torch.empty(len(inputs), inputs.shape[1], state.shape[1], device=inputs.device)
     for t in range(inputs.shape[1]):
         state = step(inputs[:, t], state)
         states[:, t] = state
-    return states, state
-
-
-# %% 2.4 read-on | right | a list of two
-def read(step, inputs, state):
-    states = []
-    for x in inputs.unbind(dim=1):
-        states.append(step(x, states[-1] if states else state))
-    return [torch.stack(states, dim=1), states[-1]]
-
-
-# %% 2.4 read-on | wrong | time first
-def read(step, inputs, state):
-    states = []
-    for t in range(inputs.shape[1]):
-        state = step(inputs[:, t], state)
-        states.append(state)
-    return torch.stack(states), state
-
-
-# %% 2.4 read-on | wrong | the first state among the states
-def read(step, inputs, state):
-    states = [state]
-    for t in range(inputs.shape[1]):
-        states.append(step(inputs[:, t], states[-1]))
-    return torch.stack(states[:-1], dim=1), states[-1]
-
-
-# %% 2.4 read-on | wrong | zeros to begin with
-def read(step, inputs, state):
-    states, state = [], torch.zeros_like(state)
-    for t in range(inputs.shape[1]):
-        state = step(inputs[:, t], state)
-        states.append(state)
-    return torch.stack(states, dim=1), state
+    return [states, state]
 
 
 # %% 2.4 read-on | wrong | the given state is returned
@@ -155,35 +91,14 @@ def mean_nats(model, tokens):
     return cross_entropy(model(tokens[:, :-1])[0].transpose(1, 2), tokens[:, 1:])
 
 
-# %% 2.5 text-cost | wrong | no shift
-def mean_nats(model, tokens):
-    return cross_entropy(model(tokens)[0].flatten(0, 1), tokens.flatten())
-
-
-# %% 2.5 text-cost | wrong | softmax before cross_entropy
-def mean_nats(model, tokens):
-    return cross_entropy(model(tokens[:, :-1])[0].softmax(-1).flatten(0, 1), tokens[:, 1:].flatten())
-
-
 # %% 2.5 text-cost | wrong | flattened before the shift
 def mean_nats(model, tokens):
     return cross_entropy(model(tokens)[0].flatten(0, 1)[:-1], tokens.flatten()[1:])
 
 
-# %% 2.5 text-cost | wrong | the sum of a row
-def mean_nats(model, tokens):
-    logits = model(tokens[:, :-1])[0].flatten(0, 1)
-    return cross_entropy(logits, tokens[:, 1:].flatten(), reduction="sum") / len(tokens)
-
-
 # %% 2.5 text-cost | wrong | bits
 def mean_nats(model, tokens):
     return cross_entropy(model(tokens[:, :-1])[0].flatten(0, 1), tokens[:, 1:].flatten()) / math.log(2)
-
-
-# %% 2.5 text-cost | wrong | the target before
-def mean_nats(model, tokens):
-    return cross_entropy(model(tokens[:, 1:])[0].flatten(0, 1), tokens[:, :-1].flatten())
 
 
 # %% 2.5 text-cost | wrong | only the last symbol
@@ -219,24 +134,6 @@ def write(model, beginning, length):
     return text[0, beginning.shape[1] :].tolist()
 
 
-# %% 2.6 write-greedily | wrong | everything is read again, with the state
-def write(model, beginning, length):
-    text, state = beginning, None
-    for _ in range(length):
-        logits, state = model(text, state)
-        text = torch.cat([text, logits[:, -1:].argmax(dim=-1)], dim=1)
-    return text[0, beginning.shape[1] :].tolist()
-
-
-# %% 2.6 write-greedily | wrong | no state
-def write(model, beginning, length):
-    token, text = beginning, []
-    for _ in range(length):
-        token = model(token)[0][:, -1:].argmax(dim=-1)
-        text.append(token.item())
-    return text
-
-
 # %% 2.6 write-greedily | wrong | the last of the beginning is read twice
 def write(model, beginning, length):
     _, state = model(beginning)
@@ -258,39 +155,6 @@ def write(model, beginning, length):
     return text
 
 
-# %% 2.6 write-greedily | wrong | drawn at random
-def write(model, beginning, length):
-    text, token, state = [], beginning, None
-    for _ in range(length):
-        logits, state = model(token, state)
-        token = torch.multinomial(logits[:, -1].softmax(-1), 1)
-        text.append(token.item())
-    return text
-
-
-# %% 2.6 write-greedily | wrong | the state of the beginning for ever
-def write(model, beginning, length):
-    logits, state = model(beginning)
-    text = []
-    for _ in range(length):
-        token = logits[:, -1:].argmax(dim=-1)
-        text.append(token.item())
-        logits, _ = model(token, state)
-    return text
-
-
-# %% 2.8 beginnings | wrong | the price of a character and not of a beginning
-def per_beginning(w):
-    forgotten = token_nats(model, unseen, start=start, window=w).mean()
-    return forgotten - token_nats(model, unseen, start=start, window=None).mean()
-
-
-# %% 2.8 beginnings | wrong | the whole text's price
-def per_beginning(w):
-    forgotten = token_nats(model, unseen, start=start, window=w).sum()
-    return forgotten - token_nats(model, unseen, start=start, window=None).sum()
-
-
 # %% 2.8 beginnings | wrong | the first character only
 def per_beginning(w):
     forgotten = token_nats(model, unseen, start=start, window=w)
@@ -302,43 +166,15 @@ def per_beginning(w):
     return token_nats(model, unseen, start=start, window=w).mean() * w
 
 
-# %% 2.8 beginnings | wrong | the wrong way round
-def per_beginning(w):
-    carried = token_nats(model, unseen, start=start, window=None)
-    return w * (carried - token_nats(model, unseen, start=start, window=w)).mean()
-
-
 # %% 2.8 beginnings | right | added up by windows
 def per_beginning(w):
     dearer = token_nats(model, unseen, start=start, window=w) - token_nats(model, unseen, start=start, window=None)
     return dearer.sum() / (len(unseen) / w)
 
 
-# %% 2.8 beginnings-answers | wrong | the reason is memory
-costs = {w: per_beginning(w) for w in (8, 16, 32)}
-reason = "a"
-
 # %% 2.8 beginnings-answers | wrong | typed, one for all
 costs = {8: 0.6, 16: 0.6, 32: 0.6}
 reason = "c"
-
-
-# %% 2.9 forgetting | wrong | an input of its own for each
-def steps_to_forget(cell, inputs, one, other):
-    first = (one - other).norm()
-    for t in range(1, inputs.shape[1]):
-        one, other = cell(inputs[:, t], one), cell(inputs[:, t - 1], other)
-        if (one - other).norm() < first / 100:
-            return t
-
-
-# %% 2.9 forgetting | wrong | counted from nought
-def steps_to_forget(cell, inputs, one, other):
-    first = (one - other).norm()
-    for t in range(inputs.shape[1]):
-        one, other = cell(inputs[:, t], one), cell(inputs[:, t], other)
-        if (one - other).norm() < first / 100:
-            return t
 
 
 # %% 2.9 forgetting | wrong | an absolute hundredth
@@ -346,15 +182,6 @@ def steps_to_forget(cell, inputs, one, other):
     for t in range(inputs.shape[1]):
         one, other = cell(inputs[:, t], one), cell(inputs[:, t], other)
         if (one - other).norm() < 0.01:
-            return t + 1
-
-
-# %% 2.9 forgetting | wrong | a tenth
-def steps_to_forget(cell, inputs, one, other):
-    first = (one - other).norm()
-    for t in range(inputs.shape[1]):
-        one, other = cell(inputs[:, t], one), cell(inputs[:, t], other)
-        if (one - other).norm() < first / 10:
             return t + 1
 
 
@@ -371,19 +198,9 @@ steps = torch.tensor(steps_to_forget(cell, inputs, one, other))
 linear = sp.log(100) / -sp.log(sp.Rational(9, 10))
 reason = "a"
 
-# %% 2.9 forgetting-answers | wrong | a tenth for a hundredth
-steps = steps_to_forget(cell, inputs, one, other)
-linear = math.log(0.1) / math.log(0.9)
-reason = "a"
-
 # %% 2.9 forgetting-answers | wrong | rounded up
 steps = steps_to_forget(cell, inputs, one, other)
 linear = math.ceil(math.log(0.01) / math.log(0.9))
-reason = "a"
-
-# %% 2.9 forgetting-answers | wrong | a hundred steps
-steps = steps_to_forget(cell, inputs, one, other)
-linear = 100
 reason = "a"
 
 
@@ -420,11 +237,6 @@ printed = "h*(d + h + 2) + V*(h + 1)"
 parameters = V * d + h * (d + h + 1) + V * (h + 1)
 surplus = 2668816 - parameters.subs({d: 128, h: 256, V: 10000})
 printed = parameters + h
-
-# %% 2.1 count-parameters | wrong | the output layer has no bias
-parameters = h * (d + h + 1) + V * h
-surplus = 2668816 - parameters.subs({d: 128, h: 256, V: 10000})
-printed = parameters + surplus
 
 # %% 2.1 count-parameters | wrong | the printed number itself
 parameters = h * (d + h + 1) + V * (h + 1)

@@ -9,10 +9,6 @@ total = lambda w, h1, h2, x1, x2: (1 - h2**2) * (x2 + w * (1 - h1**2) * x1)
 immediate = (1 - h2**2) * x2
 total = (1 - h2**2) * (x2 + w * (1 - h1**2))
 
-# %% 3.1 immediate | wrong | one slope for both
-immediate = (1 - h2**2) * x2
-total = (1 - h2**2) * (x2 + w * x1)
-
 # %% 3.1 immediate | wrong | with respect to the recurrent weight
 immediate = (1 - h2**2) * h1
 total = (1 - h2**2) * (h1 + w * (1 - h1**2) * h0)
@@ -20,10 +16,6 @@ total = (1 - h2**2) * (h1 + w * (1 - h1**2) * h0)
 # %% 3.1 immediate | wrong | tanh a second time
 immediate = (1 - sp.tanh(h2) ** 2) * x2
 total = (1 - sp.tanh(h2) ** 2) * (x2 + w * (1 - sp.tanh(h1) ** 2) * x1)
-
-# %% 3.1 immediate | wrong | the recurrent weight forgotten
-immediate = (1 - h2**2) * x2
-total = (1 - h2**2) * (x2 + (1 - h1**2) * x1)
 
 # %% 3.2 three-losses | right | from the end, written out
 delta_3 = e3 - e3 * h3**2
@@ -39,48 +31,10 @@ delta_1 = (1 - h1**2) * w * delta_2
 gradient = delta_1 * h0 + delta_2 * h1 + delta_3 * h2
 paths = T * (T + 1) / 2
 
-# %% 3.2 three-losses | wrong | the states after and not before
-delta_3 = (1 - h3**2) * e3
-delta_2 = (1 - h2**2) * (e2 + w * delta_3)
-delta_1 = (1 - h1**2) * (e1 + w * delta_2)
-gradient = delta_1 * h1 + delta_2 * h2 + delta_3 * h3
-paths = T * (T + 1) / 2
 
-# %% 3.2 three-losses | wrong | paths without the immediate ones
-delta_3 = (1 - h3**2) * e3
-delta_2 = (1 - h2**2) * (e2 + w * delta_3)
-delta_1 = (1 - h1**2) * (e1 + w * delta_2)
-gradient = delta_1 * h0 + delta_2 * h1 + delta_3 * h2
-paths = T * (T - 1) / 2
-
-# %% 3.2 three-losses | wrong | paths both ways
-delta_3 = (1 - h3**2) * e3
-delta_2 = (1 - h2**2) * (e2 + w * delta_3)
-delta_1 = (1 - h1**2) * (e1 + w * delta_2)
-gradient = delta_1 * h0 + delta_2 * h1 + delta_3 * h2
-paths = T**2
-
-# %% 3.2 three-losses | wrong | the slope only for the loss
-delta_3 = (1 - h3**2) * e3
-delta_2 = (1 - h2**2) * e2 + w * delta_3
-delta_1 = (1 - h1**2) * e1 + w * delta_2
-gradient = delta_1 * h0 + delta_2 * h1 + delta_3 * h2
-paths = T * (T + 1) / 2
-
-
-# %% 3.3 step-back | right | rows from the left
+# %% 3.3 step-back | right | rows from the left, a list
 def step_back(error, later, state, W_hh, W_hy):
-    return (error @ W_hy + later @ W_hh) * (1 - state) * (1 + state)
-
-
-# %% 3.3 step-back | right | a list
-def step_back(error, later, state, W_hh, W_hy):
-    return list((W_hy.T @ error + W_hh.T @ later) * (1 - np.square(state)))
-
-
-# %% 3.3 step-back | wrong | tanh once more
-def step_back(error, later, state, W_hh, W_hy):
-    return (W_hy.T @ error + W_hh.T @ later) * (1 - np.tanh(state) ** 2)
+    return list((error @ W_hy + later @ W_hh) * (1 - state) * (1 + state))
 
 
 # %% 3.3 step-back | wrong | no slope for what comes from later
@@ -88,19 +42,9 @@ def step_back(error, later, state, W_hh, W_hy):
     return W_hy.T @ error * (1 - state**2) + W_hh.T @ later
 
 
-# %% 3.3 step-back | wrong | the matrix untransposed
-def step_back(error, later, state, W_hh, W_hy):
-    return (W_hy.T @ error + W_hh @ later) * (1 - state**2)
-
-
 # %% 3.3 step-back | wrong | subtracted
 def step_back(error, later, state, W_hh, W_hy):
     return (W_hy.T @ error - W_hh.T @ later) * (1 - state**2)
-
-
-# %% 3.3 step-back | wrong | no slope
-def step_back(error, later, state, W_hh, W_hy):
-    return W_hy.T @ error + W_hh.T @ later
 
 
 # %% 3.5 kept-terms | right | strings
@@ -108,30 +52,10 @@ windows = "T*(n + 1)/2"
 sliding = "T*n - n*(n - 1)/2"
 walk = "n"
 
-# %% 3.5 kept-terms | wrong | windows of squares
-windows = T * n
-sliding = T * n - n * (n - 1) / 2
-walk = n
-
-# %% 3.5 kept-terms | wrong | without the own step
-windows = T * (n - 1) / 2
-sliding = T * n - n * (n - 1) / 2
-walk = n
-
-# %% 3.5 kept-terms | wrong | the edge forgotten
-windows = T * (n + 1) / 2
-sliding = T * n
-walk = n
-
 # %% 3.5 kept-terms | wrong | a walk of one step less
 windows = T * (n + 1) / 2
 sliding = T * n - n * (n - 1) / 2
 walk = n - 1
-
-# %% 3.5 kept-terms | wrong | a walk of half a window
-windows = T * (n + 1) / 2
-sliding = T * n - n * (n - 1) / 2
-walk = (n + 1) / 2
 
 
 # %% 3.6 cut-the-sum | right | window by window
@@ -149,29 +73,12 @@ def cut(terms, size):
     return terms[near].sum(axis=0)
 
 
-# %% 3.6 cut-the-sum | wrong | steps numbered from one
-def cut(terms, size):
-    window = (np.arange(len(terms)) + 1) // size
-    return terms[window[:, None] == window].sum(axis=0)
-
-
 # %% 3.6 cut-the-sum | wrong | the last window left out where it is shorter
 def cut(terms, size):
     left = np.zeros(terms.shape[2:])
     for first in range(0, len(terms) - size + 1, size):
         left += terms[first : first + size, first : first + size].sum(axis=(0, 1))
     return left
-
-
-# %% 3.6 cut-the-sum | wrong | the first window only
-def cut(terms, size):
-    return terms[:size, :size].sum(axis=(0, 1))
-
-
-# %% 3.6 cut-the-sum | wrong | the mean of the windows
-def cut(terms, size):
-    window = np.arange(len(terms)) // size
-    return terms[window[:, None] == window].sum(axis=0) / len(set(window))
 
 
 # %% 3.6 cut-the-sum | wrong | every use in the loss's own window or after it
@@ -189,68 +96,31 @@ def central(f, x, step):
     ) / (2 * step)
 
 
-# %% 3.7 differences | wrong | forward
-def central(f, x, step):
-    found = np.zeros_like(x)
-    for place in np.ndindex(x.shape):
-        up = x.copy()
-        up[place] += step
-        found[place] = (f(up) - f(x)) / step
-    return found
-
-
-# %% 3.7 differences | wrong | divided by one step
-def central(f, x, step):
-    found = np.zeros_like(x)
-    for place in np.ndindex(x.shape):
-        up, down = x.copy(), x.copy()
-        up[place] += step
-        down[place] -= step
-        found[place] = (f(up) - f(down)) / step
-    return found
-
-
 # %% 3.7 differences | wrong | no copies, and not put back
 def central(f, x, step):
-    found = np.zeros_like(x)
+    slopes = np.zeros_like(x)
     for place in np.ndindex(x.shape):
         x[place] += step
         up = f(x)
         x[place] -= 2 * step
-        found[place] = (up - f(x)) / (2 * step)
-    return found
+        slopes[place] = (up - f(x)) / (2 * step)
+    return slopes
 
 
 # %% 3.7 differences | wrong | a step in proportion to the element
 def central(f, x, step):
-    found = np.zeros_like(x)
+    slopes = np.zeros_like(x)
     for place in np.ndindex(x.shape):
         up, down = x.copy(), x.copy()
         up[place] += step * abs(x[place])
         down[place] -= step * abs(x[place])
-        found[place] = (f(up) - f(down)) / (2 * step)
-    return found
+        slopes[place] = (f(up) - f(down)) / (2 * step)
+    return slopes
 
-
-# %% 3.7 differences-answers | wrong | the smallest step is the best
-errors = [relative_error(central(loss, weights.W_hh, 10.0**-k), right) for k in range(1, 13)]
-best = 1e-12
-
-# %% 3.7 differences-answers | wrong | the steps begin at one
-errors = [relative_error(central(loss, weights.W_hh, 10.0**-k), right) for k in range(12)]
-best = 10.0 ** -int(np.argmin(errors))
 
 # %% 3.7 differences-answers | wrong | the exponent and not the step
 errors = [relative_error(central(loss, weights.W_hh, 10.0**-k), right) for k in range(1, 13)]
 best = float(np.argmin(errors) + 1)
-
-# %% 3.7 differences-answers | wrong | one place off
-errors = [relative_error(central(loss, weights.W_hh, 10.0**-k), right) for k in range(1, 13)]
-best = 10.0 ** -int(np.argmin(errors))
-
-# %% 3.7 differences-answers | wrong | the square root of the precision
-errors = [relative_error(central(loss, weights.W_hh, 10.0**-k), right) for k in range(1, 13)]
-best = 1e-8
 
 # %% 3.8 states-held | right | numbers and roots
 held = q + T / q
@@ -259,25 +129,11 @@ least = 2 * T ** sp.Rational(1, 2)
 twice = "3*T**(1/3)"
 work = sp.Rational(4, 3)
 
-# %% 3.8 states-held | wrong | the kept ones alone
-held = T / q
-best = sp.sqrt(T)
-least = 2 * sp.sqrt(T)
-twice = 3 * sp.cbrt(T)
-work = 4 / 3
-
 # %% 3.8 states-held | wrong | the least is the best q
 held = T / q + q
 best = sp.sqrt(T)
 least = sp.sqrt(T)
 twice = 3 * sp.cbrt(T)
-work = 4 / 3
-
-# %% 3.8 states-held | wrong | cut twice, counted as two stretches
-held = T / q + q
-best = sp.sqrt(T)
-least = 2 * sp.sqrt(T)
-twice = 2 * sp.cbrt(T)
 work = 4 / 3
 
 # %% 3.8 states-held | wrong | three levels of the square root
@@ -287,13 +143,6 @@ least = 2 * sp.sqrt(T)
 twice = 3 * sp.sqrt(T)
 work = 4 / 3
 
-# %% 3.8 states-held | wrong | all work is done twice
-held = T / q + q
-best = sp.sqrt(T)
-least = 2 * sp.sqrt(T)
-twice = 3 * sp.cbrt(T)
-work = 2
-
 # %% 3.8 states-held | wrong | a step back is recomputed too
 held = T / q + q
 best = sp.sqrt(T)
@@ -302,19 +151,9 @@ twice = 3 * sp.cbrt(T)
 work = 5 / 3
 
 
-# %% 3.9 bias | wrong | compared with itself
-def noise(n):
-    return relative_error(gradient(0, n), gradient(0, n))
-
-
 # %% 3.9 bias | wrong | compared with all
 def noise(n):
     return relative_error(gradient(0, n), gradient(0, 4096))
-
-
-# %% 3.9 bias-of-a-cut | wrong | compared with the many others
-def bias(window, n):
-    return relative_error(gradient(0, n, window), gradient(2048, 4096))
 
 
 # %% 3.9 bias-of-a-cut | wrong | both in windows
@@ -327,13 +166,8 @@ noises = {n: noise(n) for n in (32, 2048)}
 biases = {(n, window): bias(window, n) for n in (32, 2048) for window in (2, 8)}
 reason = "c"
 
-# %% 3.9 bias-answers | wrong | the reason is that both fall
-noises = {n: noise(n) for n in (32, 2048)}
-biases = {(window, n): bias(window, n) for n in (32, 2048) for window in (2, 8)}
-reason = "a"
 
-
-# %% 3.4 bptt | right | only the real steps are ever touched
+# %% 3.4 bptt | right | only the real steps are ever touched, a plain tuple
 def bptt(weights, x, length, target, start):
     real, h = x[:length], [start]
     for x_t in real:
@@ -347,27 +181,7 @@ def bptt(weights, x, length, target, start):
         by_state = deltas[-1] @ weights.W_hh
     deltas = np.array(deltas[::-1])
     before = np.array(h[:-1])
-    return rnn.Parameters(deltas.T @ real, deltas.T @ before, np.outer(error, h[-1]), deltas.sum(axis=0), error)
-
-
-# %% 3.4 bptt | right | a plain tuple in the right order
-def bptt(weights, x, length, target, start):
-    W_xh, W_hh, W_hy, b_h, b_y = weights
-    h = [start]
-    for t in range(length):
-        h.append(np.tanh(W_xh @ x[t] + W_hh @ h[t] + b_h))
-    p = np.exp(W_hy @ h[length] + b_y)
-    p /= p.sum()
-    p[target] -= 1
-    g_xh, g_hh, g_bh = np.zeros_like(W_xh), np.zeros_like(W_hh), np.zeros_like(b_h)
-    back = W_hy.T @ p
-    for t in range(length, 0, -1):
-        delta = back * (1 - h[t] ** 2)
-        g_xh += np.outer(delta, x[t - 1])
-        g_hh += np.outer(delta, h[t - 1])
-        g_bh += delta
-        back = W_hh.T @ delta
-    return g_xh, g_hh, np.outer(p, h[length]), g_bh, p
+    return deltas.T @ real, deltas.T @ before, np.outer(error, h[-1]), deltas.sum(axis=0), error
 
 
 # %% 3.4 bptt | wrong | the library's backward pass
@@ -398,79 +212,3 @@ def bptt(weights, x, length, target, start):
         h = torch.tanh(W_xh @ x_t + W_hh @ h + b_h)
     loss = -torch.log_softmax(W_hy @ h + b_y, 0)[target]
     return rnn.Parameters(*(grad.numpy() for grad in torch.autograd.grad(loss, tensors)))
-
-
-# %% 3.4 bptt | wrong | the loss at the end of the padding
-def bptt(weights, x, length, target, start):
-    W_xh, W_hh, W_hy, b_h, b_y = weights
-    x, h = np.nan_to_num(x), [start]
-    for x_t in x:
-        h.append(np.tanh(W_xh @ x_t + W_hh @ h[-1] + b_h))
-    p = np.exp(W_hy @ h[-1] + b_y)
-    p /= p.sum()
-    p[target] -= 1
-    g = rnn.Parameters(*(np.zeros_like(weight) for weight in weights))
-    back = W_hy.T @ p
-    for t in range(len(x), 0, -1):
-        delta = back * (1 - h[t] ** 2)
-        g.W_xh[:] += np.outer(delta, x[t - 1])
-        g.W_hh[:] += np.outer(delta, h[t - 1])
-        g.b_h[:] += delta
-        back = W_hh.T @ delta
-    return g._replace(W_hy=np.outer(p, h[-1]), b_y=p)
-
-
-# %% 3.4 bptt | wrong | the mean over the steps
-def bptt(weights, x, length, target, start):
-    W_xh, W_hh, W_hy, b_h, b_y = weights
-    h = [start]
-    for t in range(length):
-        h.append(np.tanh(W_xh @ x[t] + W_hh @ h[t] + b_h))
-    p = np.exp(W_hy @ h[length] + b_y)
-    p /= p.sum()
-    p[target] -= 1
-    p /= length
-    g = rnn.Parameters(*(np.zeros_like(weight) for weight in weights))
-    back = W_hy.T @ p
-    for t in range(length, 0, -1):
-        delta = back * (1 - h[t] ** 2)
-        g.W_xh[:] += np.outer(delta, x[t - 1])
-        g.W_hh[:] += np.outer(delta, h[t - 1])
-        g.b_h[:] += delta
-        back = W_hh.T @ delta
-    return g._replace(W_hy=np.outer(p, h[length]), b_y=p)
-
-
-# %% 3.4 bptt | wrong | the last step alone
-def bptt(weights, x, length, target, start):
-    W_xh, W_hh, W_hy, b_h, b_y = weights
-    h = [start]
-    for t in range(length):
-        h.append(np.tanh(W_xh @ x[t] + W_hh @ h[t] + b_h))
-    p = np.exp(W_hy @ h[length] + b_y)
-    p /= p.sum()
-    p[target] -= 1
-    delta = W_hy.T @ p * (1 - h[length] ** 2)
-    return rnn.Parameters(
-        np.outer(delta, x[length - 1]), np.outer(delta, h[length - 1]), np.outer(p, h[length]), delta, p
-    )
-
-
-# %% 3.4 bptt | wrong | one step too short
-def bptt(weights, x, length, target, start):
-    W_xh, W_hh, W_hy, b_h, b_y = weights
-    h = [start]
-    for t in range(length - 1):
-        h.append(np.tanh(W_xh @ x[t] + W_hh @ h[t] + b_h))
-    p = np.exp(W_hy @ h[-1] + b_y)
-    p /= p.sum()
-    p[target] -= 1
-    g = rnn.Parameters(*(np.zeros_like(weight) for weight in weights))
-    back = W_hy.T @ p
-    for t in range(length - 1, 0, -1):
-        delta = back * (1 - h[t] ** 2)
-        g.W_xh[:] += np.outer(delta, x[t - 1])
-        g.W_hh[:] += np.outer(delta, h[t - 1])
-        g.b_h[:] += delta
-        back = W_hh.T @ delta
-    return g._replace(W_hy=np.outer(p, h[-1]), b_y=p)

@@ -6,19 +6,9 @@ parameters = "4*h*(d + h + 1) + (n - 1)*4*h*(2*h + 1)"
 work = "8*h*(d + h) + (n - 1)*16*h**2"
 steps = 2**9
 
-# %% 5.1 parameters-work | wrong | as PyTorch has it
-parameters = 4 * h * (d + h + 2) + (n - 1) * 4 * h * (2 * h + 2)
-work = 8 * h * (d + h) + 16 * (n - 1) * h**2
-steps = 512
-
 # %% 5.1 parameters-work | wrong | the biases are work too
 parameters = 4 * h * (d + h + 1) + (n - 1) * 4 * h * (2 * h + 1)
 work = 8 * h * (d + h) + 16 * (n - 1) * h**2 + 4 * n * h
-steps = 512
-
-# %% 5.1 parameters-work | wrong | n layers are n times the first
-parameters = n * 4 * h * (d + h + 1)
-work = 2 * n * 4 * h * (d + h)
 steps = 512
 
 # %% 5.1 parameters-work | wrong | steps that are no power of two
@@ -31,19 +21,9 @@ kept = np.array([1, 2, 2, 0, -1, -2, -2, -1])
 shown = np.tanh([0, 0, 2, 0, 0, 0, -2, 0])
 limit = lambda f, i, g: i * g / (1 - f)
 
-# %% 5.2 tracing | wrong | the second write replaces
-kept = [1, 1, 1, 0, -1, -1, -1, 1]
-shown = [0, 0, math.tanh(1), 0, 0, 0, math.tanh(-1), 0]
-limit = i * g / (1 - f)
-
 # %% 5.2 tracing | wrong | an erased unit shows nothing else
 kept = [1, 2, 2, 0, 0, -1, -1, 0]
 shown = [0, 0, math.tanh(2), 0, 0, 0, math.tanh(-1), 0]
-limit = i * g / (1 - f)
-
-# %% 5.2 tracing | wrong | shown while it is written
-kept = [1, 2, 2, 0, -1, -2, -2, -1]
-shown = [math.tanh(1), math.tanh(2), 0, 0, math.tanh(-1), math.tanh(-2), 0, math.tanh(-1)]
 limit = i * g / (1 - f)
 
 # %% 5.2 tracing | wrong | seven steps
@@ -66,19 +46,9 @@ bias = -sp.log(2 ** (-1 / n) - 1)
 slope = 2 ** (-1 / n) * (1 - 2 ** (-1 / n))
 doubling = sp.log(2)
 
-# %% 5.3 half-life | wrong | the gate itself
-bias = 2 ** (-1 / n)
-slope = 2 ** (-1 / n) * (1 - 2 ** (-1 / n))
-doubling = sp.log(2)
-
 # %% 5.3 half-life | wrong | the logarithm of the half-life
 bias = sp.log(n)
 slope = n / (1 + n) ** 2
-doubling = sp.log(2)
-
-# %% 5.3 half-life | wrong | 1/e for a half
-bias = -sp.log(sp.exp(1 / n) - 1)
-slope = sp.exp(-1 / n) * (1 - sp.exp(-1 / n))
 doubling = sp.log(2)
 
 # %% 5.3 half-life | wrong | a bit for a nat
@@ -93,20 +63,6 @@ def lstm_step(x, h, c, W_xh, W_hh, b):
     parts = [x @ W_xh[k * n : k * n + n].T + h @ W_hh[k * n : k * n + n].T + b[k * n : k * n + n] for k in range(4)]
     c = parts[1].sigmoid() * c + parts[0].sigmoid() * parts[2].tanh()
     return [parts[3].sigmoid() * c.tanh(), c]
-
-
-# %% 5.4 lstm-step | wrong | the book's order of the gates
-def lstm_step(x, h, c, W_xh, W_hh, b):
-    f, i, g, o = (x @ W_xh.T + h @ W_hh.T + b).chunk(4, dim=1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
-
-
-# %% 5.4 lstm-step | wrong | no bias
-def lstm_step(x, h, c, W_xh, W_hh, b):
-    i, f, g, o = (x @ W_xh.T + h @ W_hh.T).chunk(4, dim=1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
 
 
 # %% 5.4 lstm-step | wrong | the two states exchanged
@@ -132,11 +88,11 @@ def lstm_step(x, h, c, W_xh, W_hh, b):
 def read(step, inputs, lengths, h, c):
     ends = []
     for k, length in enumerate(lengths.tolist()):
-        one = h[k : k + 1], c[k : k + 1]
+        states = h[k : k + 1], c[k : k + 1]
         for t in range(length):
-            one = step(inputs[k : k + 1, t], *one)
-        ends.append(one)
-    return [torch.cat(states) for states in zip(*ends)]
+            states = step(inputs[k : k + 1, t], *states)
+        ends.append(states)
+    return [torch.cat(each) for each in zip(*ends)]
 
 
 # %% 5.5 read-lengths | right | all states kept, and then chosen
@@ -150,26 +106,10 @@ def read(step, inputs, lengths, h, c):
     return torch.stack(all_h, 1)[rows, lengths - 1], torch.stack(all_c, 1)[rows, lengths - 1]
 
 
-# %% 5.5 read-lengths | wrong | the longest for all
-def read(step, inputs, lengths, h, c):
-    for t in range(int(lengths.max())):
-        h, c = step(inputs[:, t], h, c)
-    return h, c
-
-
 # %% 5.5 read-lengths | wrong | inputs set to zero
 def read(step, inputs, lengths, h, c):
     for t in range(inputs.shape[1]):
         h, c = step(torch.where((t < lengths)[:, None], inputs[:, t], 0.0), h, c)
-    return h, c
-
-
-# %% 5.5 read-lengths | wrong | the mask multiplies
-def read(step, inputs, lengths, h, c):
-    for t in range(inputs.shape[1]):
-        m = (t < lengths).float()[:, None]
-        new_h, new_c = step(inputs[:, t], h, c)
-        h, c = m * new_h + (1 - m) * h, m * new_c + (1 - m) * c
     return h, c
 
 
@@ -178,30 +118,6 @@ def read(step, inputs, lengths, h, c):
     for t in range(int(lengths.min())):
         h, c = step(inputs[:, t], h, c)
     return h, c
-
-
-# %% 5.5 read-lengths | wrong | the hidden state alone is held
-def read(step, inputs, lengths, h, c):
-    for t in range(inputs.shape[1]):
-        going = (t < lengths)[:, None]
-        new_h, c = step(inputs[:, t], h, c)
-        h = torch.where(going, new_h, h)
-    return h, c
-
-
-# %% 5.6 latch | wrong | keeps the last mark's bit
-@torch.no_grad()
-def latch():
-    cell = cells.LSTMCell(2, 1)
-    for p in cell.parameters():
-        p.zero_()
-    cell.block("f").W_xh[0, 1] = -100
-    cell.block("f").b_h[:] = 50
-    cell.block("i").W_xh[0, 1] = 100
-    cell.block("i").b_h[:] = -50
-    cell.block("candidate").W_xh[0, 0] = 100
-    cell.block("o").b_h[:] = 100
-    return cell
 
 
 # %% 5.6 latch | wrong | as it comes
@@ -218,15 +134,6 @@ def latch():
 one = "f3 + o2*(1 - tanh(c2)**2)*(c2*f3*(1-f3)*wf + g3*i3*(1-i3)*wi + i3*(1-g3*g3)*wc)"
 missing = "tanh(c2)*o2*(1-o2)*wo*o1*(1-tanh(c1)**2)*(c2*f3*(1-f3)*wf + g3*i3*(1-i3)*wi + i3*(1-g3*g3)*wc)"
 
-# %% 5.7 missing-path | wrong | the forget gate as the derivative
-one = f3
-missing = o2 * (1 - o2) * wo * sp.tanh(c2)
-
-# %% 5.7 missing-path | wrong | no slope of the output
-A = c2 * f3 * (1 - f3) * wf + g3 * i3 * (1 - i3) * wi + i3 * (1 - g3**2) * wc
-one = f3 + A * o2
-missing = A * sp.tanh(c2) * o2 * (1 - o2) * wo * o1 * (1 - sp.tanh(c1) ** 2)
-
 # %% 5.7 missing-path | wrong | missing has the output gate's weight alone
 A = c2 * f3 * (1 - f3) * wf + g3 * i3 * (1 - i3) * wi + i3 * (1 - g3**2) * wc
 one = f3 + A * o2 * (1 - sp.tanh(c2) ** 2)
@@ -238,28 +145,12 @@ one = f3 + A * o2 * (1 - sp.tanh(c2) ** 2)
 missing = A * sp.tanh(c2) * o2 * (1 - o2) * wo * o1 * (1 - sp.tanh(c1) ** 2)
 
 
-# %% 5.8 beginning | wrong | the training loss
-def learn(bias):
-    torch.manual_seed(seed)
-    cell = cells.LSTMCell(1, 16, forget_bias=bias)
-    outcome = tasks.solve(tasks.SequenceModel(cell, 1).to(device), task, **how)
-    return outcome.losses[-1], cell.block("f").b_h.mean().item()
-
-
 # %% 5.8 beginning | wrong | the lowest score
 def learn(bias):
     torch.manual_seed(seed)
     cell = cells.LSTMCell(1, 16, forget_bias=bias)
     outcome = tasks.solve(tasks.SequenceModel(cell, 1).to(device), task, **how)
     return min(outcome.losses), cell.block("f").b_h.mean().item()
-
-
-# %% 5.8 beginning | wrong | the second block
-def learn(bias):
-    torch.manual_seed(seed)
-    cell = cells.LSTMCell(1, 16, forget_bias=bias)
-    outcome = tasks.solve(tasks.SequenceModel(cell, 1).to(device), task, **how)
-    return outcome.scores[-1], cell.b_h[16:32].mean().item()
 
 
 # %% 5.8 beginning | wrong | the bias added once more
@@ -269,14 +160,6 @@ def learn(bias):
     with torch.no_grad():
         cell.block("f").b_h.add_(bias)
     outcome = tasks.solve(tasks.SequenceModel(cell, 1).to(device), task, **how)
-    return outcome.scores[-1], cell.block("f").b_h.mean().item()
-
-
-# %% 5.8 beginning | wrong | other settings
-def learn(bias):
-    torch.manual_seed(seed)
-    cell = cells.LSTMCell(1, 16, forget_bias=bias)
-    outcome = tasks.solve(tasks.SequenceModel(cell, 1).to(device), task, updates=5, seed=seed)
     return outcome.scores[-1], cell.block("f").b_h.mean().item()
 
 
@@ -291,22 +174,6 @@ lstm = 12 * n * h * b
 attention = (6 * n * h + a * n**2) * b
 reading = 2 * h * b * (n + 1)
 factors = (2.6667, 1.6, 0.3111)
-
-# %% 5.9 two-directions | wrong | one direction
-states = 2 * n * h * b
-scores = a * n**2 * b
-lstm = 6 * n * h * b
-attention = 3 * n * h * b + a * n**2 * b
-reading = n * h * b + h * b
-factors = [1.33, 1.6, 0.3]
-
-# %% 5.9 two-directions | wrong | bytes forgotten
-states = 4 * n * h
-scores = a * n**2
-lstm = 12 * n * h
-attention = 6 * n * h + a * n**2
-reading = 2 * n * h + 2 * h
-factors = [8 / 3, 1.6, 14 / 45]
 
 # %% 5.9 two-directions | wrong | all divided by the scores
 states = 4 * n * h * b
@@ -337,44 +204,6 @@ def step_back(W, v, c_before, gates, by_h, by_c):
         by_v += delta @ W[k * h : (k + 1) * h]
         by_W[k * h : (k + 1) * h] = np.einsum("bi,bj->ij", delta, v)
     return [by_v, dc * f, by_W, np.concatenate([delta.sum(0) for delta in deltas])]
-
-
-# %% 5.10 step-back | wrong | the truncated gradient of 1997
-def step_back(W, v, c_before, gates, by_h, by_c):
-    f, i, g, o = gates
-    t = np.tanh(f * c_before + i * g)
-    dc = by_c + by_h * o * (1 - t**2)
-    delta = np.hstack([dc * c_before * f * (1 - f), dc * g * i * (1 - i), dc * i * (1 - g**2), by_h * t * o * (1 - o)])
-    by_v = delta @ W
-    by_v[:, : f.shape[1]] = 0
-    return by_v, dc * f, delta.T @ v, delta.sum(0)
-
-
-# %% 5.10 step-back | wrong | the cell without its tanh
-def step_back(W, v, c_before, gates, by_h, by_c):
-    f, i, g, o = gates
-    c = f * c_before + i * g
-    dc = by_c + by_h * o * (1 - c**2)
-    delta = np.hstack([dc * c_before * f * (1 - f), dc * g * i * (1 - i), dc * i * (1 - g**2), by_h * c * o * (1 - o)])
-    return delta @ W, dc * f, delta.T @ v, delta.sum(0)
-
-
-# %% 5.10 step-back | wrong | i and g exchanged
-def step_back(W, v, c_before, gates, by_h, by_c):
-    f, i, g, o = gates
-    t = np.tanh(f * c_before + i * g)
-    dc = by_c + by_h * o * (1 - t**2)
-    delta = np.hstack([dc * c_before * f * (1 - f), dc * i * i * (1 - i), dc * g * (1 - g**2), by_h * t * o * (1 - o)])
-    return delta @ W, dc * f, delta.T @ v, delta.sum(0)
-
-
-# %% 5.10 step-back | wrong | no slopes of the gates
-def step_back(W, v, c_before, gates, by_h, by_c):
-    f, i, g, o = gates
-    t = np.tanh(f * c_before + i * g)
-    dc = by_c + by_h * o * (1 - t**2)
-    delta = np.hstack([dc * c_before, dc * g, dc * i, by_h * t])
-    return delta @ W, dc * f, delta.T @ v, delta.sum(0)
 
 
 # %% 5.10 step-back | wrong | right for one sequence
@@ -415,28 +244,12 @@ shapes = {"outputs": (n, 2 * h), "h_n": (2 * layers, B, h), "above": (4 * h, 2 *
 # %% 5.11 shapes | wrong | the directions stand side by side in h_n too
 shapes = {"outputs": (B, n, 2 * h), "h_n": (layers, B, 2 * h), "above": (4 * h, 2 * h)}
 
-# %% 5.11 shapes | wrong | the weight the other way round
-shapes = {"outputs": (B, n, 2 * h), "h_n": (2 * layers, B, h), "above": (2 * h, 4 * h)}
-
-# %% 5.11 shapes | wrong | h_n as the outputs
-shapes = {"outputs": (B, n, 2 * h), "h_n": (B, 1, 2 * h), "above": (4 * h, 2 * h)}
-
 
 # %% 5.11 last-states | right | views
 def last(outputs, h):
     steps = outputs.shape[1]
     both = outputs.view(len(outputs), steps, 2, h)
     return torch.stack([both[:, steps - 1, 0], both[:, 0, 1]], dim=1).flatten(1)
-
-
-# %% 5.11 last-states | wrong | the last step
-def last(outputs, h):
-    return outputs[:, -1, :]
-
-
-# %% 5.11 last-states | wrong | one direction
-def last(outputs, h):
-    return outputs[:, -1, :h]
 
 
 # %% 5.11 last-states | wrong | the last sequence

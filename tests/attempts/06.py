@@ -29,24 +29,6 @@ def scan(z, candidate, h0):
     return states + 0 * z
 
 
-# %% 6.7 scan | wrong | six rounds
-def scan(z, candidate, h0):
-    a, b = 1 - z, z * candidate
-    for k in (1, 2, 4, 8, 16, 32):
-        a_k, b_k = compose((a[:, :-k], b[:, :-k]), (a[:, k:], b[:, k:]))
-        a, b = torch.cat([a[:, :k], a_k], dim=1), torch.cat([b[:, :k], b_k], dim=1)
-    return a * h0[:, None] + b
-
-
-# %% 6.7 scan | wrong | as numbers without a gradient
-def scan(z, candidate, h0):
-    a, b, k = (1 - z).detach(), (z * candidate).detach(), 1
-    while k < z.shape[1]:
-        a_k, b_k = compose((a[:, :-k], b[:, :-k]), (a[:, k:], b[:, k:]))
-        a, b, k = torch.cat([a[:, :k], a_k], dim=1), torch.cat([b[:, :k], b_k], dim=1), 2 * k
-    return a * h0[:, None] + b
-
-
 # %% 6.1 as-many-weights | right | strings, and the formula for the roots
 gru = "3*h*(h + d + 1)"
 second = "3*h"
@@ -61,13 +43,6 @@ units = (-(d + 1) - sp.sqrt((d + 1) ** 2 + sp.Rational(16, 3) * h * (h + d + 1))
 layer = 12 * d**2
 reason = "c"
 
-# %% 6.1 as-many-weights | wrong | two biases counted
-gru = 3 * h * (h + d + 2)
-second = 3 * h
-units = (-(d + 2) + sp.sqrt((d + 2) ** 2 + sp.Rational(16, 3) * h * (h + d + 2))) / 2
-layer = 12 * d**2
-reason = "c"
-
 # %% 6.1 as-many-weights | wrong | a list of roots
 k = sp.Symbol("k")
 gru = 3 * h * (h + d + 1)
@@ -75,20 +50,6 @@ second = 3 * h
 units = sp.solve(3 * k * (k + d + 1) - 4 * h * (h + d + 1), k)
 layer = 12 * d**2
 reason = "c"
-
-# %% 6.1 as-many-weights | wrong | one matrix of the feed-forward network
-gru = 3 * h * (h + d + 1)
-second = 3 * h
-units = (-(d + 1) + sp.sqrt((d + 1) ** 2 + sp.Rational(16, 3) * h * (h + d + 1))) / 2
-layer = 8 * d**2
-reason = "c"
-
-# %% 6.1 as-many-weights | wrong | the ratio is three quarters
-gru = 3 * h * (h + d + 1)
-second = 3 * h
-units = h * sp.sqrt(sp.Rational(4, 3))
-layer = 12 * d**2
-reason = "a"
 
 # %% 6.2 walk | right | written differently
 state = "(1-z)**T*h0 + (1-(1-z)**T)*g"
@@ -100,20 +61,10 @@ state = g + (1 - z) ** (T + 1) * (h0 - g)
 stride = 2 * z
 bias = sp.log(2 ** (1 / n) - 1)
 
-# %% 6.2 walk | wrong | the first step only
-state = (1 - z) * h0 + z * g
-stride = 2 * z
-bias = sp.log(2 ** (1 / n) - 1)
-
 # %% 6.2 walk | wrong | a bound that no step reaches
 state = g + (1 - z) ** T * (h0 - g)
 stride = 2
 bias = sp.log(2 ** (1 / n) - 1)
-
-# %% 6.2 walk | wrong | the bias of a forget gate
-state = g + (1 - z) ** T * (h0 - g)
-stride = 2 * z
-bias = sp.log(2 ** (-1 / n) / (1 - 2 ** (-1 / n)))
 
 # %% 6.2 walk | wrong | half of z
 state = g + (1 - z) ** T * (h0 - g)
@@ -128,22 +79,6 @@ def gru_step(x, state, W_xh, W_hh, b_h):
     r = torch.sigmoid(x @ W_xh[n : 2 * n].T + state @ W_hh[n : 2 * n].T + b_h[n : 2 * n])
     new = torch.tanh(x @ W_xh[2 * n :].T + (r * state) @ W_hh[2 * n :].T + b_h[2 * n :])
     return state + z * (new - state)
-
-
-# %% 6.3 step | wrong | as PyTorch does it
-def gru_step(x, state, W_xh, W_hh, b_h):
-    xz, xr, xg = (x @ W_xh.T + b_h).chunk(3, dim=1)
-    hz, hr, hg = (state @ W_hh.T).chunk(3, dim=1)
-    z, r = (xz + hz).sigmoid(), (xr + hr).sigmoid()
-    return z * state + (1 - z) * (xg + r * hg).tanh()
-
-
-# %% 6.3 step | wrong | the reset after the product
-def gru_step(x, state, W_xh, W_hh, b_h):
-    xz, xr, xg = (x @ W_xh.T + b_h).chunk(3, dim=1)
-    hz, hr, hg = (state @ W_hh.T).chunk(3, dim=1)
-    z, r = (xz + hz).sigmoid(), (xr + hr).sigmoid()
-    return (1 - z) * state + z * (xg + r * hg).tanh()
 
 
 # %% 6.3 step | wrong | gates that see only the input
@@ -185,32 +120,6 @@ def read(weights, inputs):
     return torch.stack(made, 1)
 
 
-# %% 6.4 elsewhere | wrong | the book's equations
-def read(weights, inputs):
-    W, U, a, b = (weights[f"{name}_l0"] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
-    h, states = inputs.new_zeros(len(inputs), U.shape[1]), []
-    for x in inputs.unbind(1):
-        xz, xr, xg = (x @ W.T + a + b).chunk(3, dim=1)
-        Uz, Ur, Ug = U.chunk(3)
-        z, r = (xz + h @ Uz.T).sigmoid(), (xr + h @ Ur.T).sigmoid()
-        h = (1 - z) * h + z * (xg + (r * h) @ Ug.T).tanh()
-        states.append(h)
-    return torch.stack(states, dim=1)
-
-
-# %% 6.4 elsewhere | wrong | both biases outside of the reset
-def read(weights, inputs):
-    W, U, a, b = (weights[f"{name}_l0"] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
-    h, states = inputs.new_zeros(len(inputs), U.shape[1]), []
-    for x in inputs.unbind(1):
-        xr, xz, xg = (x @ W.T + a + b).chunk(3, dim=1)
-        hr, hz, hg = (h @ U.T).chunk(3, dim=1)
-        z, r = (xz + hz).sigmoid(), (xr + hr).sigmoid()
-        h = z * h + (1 - z) * (xg + r * hg).tanh()
-        states.append(h)
-    return torch.stack(states, dim=1)
-
-
 # %% 6.4 elsewhere | wrong | the module itself
 def read(weights, inputs):
     module = nn.GRU(3, 5, batch_first=True).requires_grad_(False)
@@ -234,36 +143,12 @@ def read(weights, inputs):
 paths = {"direct": "1 - z", "update": "(g - h)*w_z*z*(1 - z)"}
 paths |= {"candidate": "z*w_h*r*(1 - g**2)", "reset": "z*w_r*a*r*(1 - g**2)*(1 - r)"}
 
-# %% 6.5 four-paths | wrong | two paths exchanged
-paths = {
-    "direct": 1 - z,
-    "update": (g - h) * z * (1 - z) * w_z,
-    "candidate": z * (1 - g**2) * a * r * (1 - r) * w_r,
-    "reset": z * (1 - g**2) * r * w_h,
-}
-
 # %% 6.5 four-paths | wrong | the slope is left with z
 paths = {
     "direct": 1 - z - h * z * (1 - z) * w_z,
     "update": g * z * (1 - z) * w_z,
     "candidate": z * (1 - g**2) * r * w_h,
     "reset": z * (1 - g**2) * a * r * (1 - r) * w_r,
-}
-
-# %% 6.5 four-paths | wrong | no slope of the gates
-paths = {
-    "direct": 1 - z,
-    "update": (g - h) * w_z,
-    "candidate": z * (1 - g**2) * r * w_h,
-    "reset": z * (1 - g**2) * a * w_r,
-}
-
-# %% 6.5 four-paths | wrong | the chapter's reset path
-paths = {
-    "direct": 1 - z,
-    "update": (g - h) * z * (1 - z) * w_z,
-    "candidate": z * (1 - g**2) * r * w_h,
-    "reset": z * (1 - g**2) * w_h * h * r * (1 - r) * w_r,
 }
 
 # %% 6.5 four-paths | wrong | three paths
@@ -273,16 +158,6 @@ paths = {"direct": 1 - z, "update": (g - h) * z * (1 - z) * w_z, "candidate": z 
 letters = "log(1/(2 - (1 - z)**n), 2)/log(1 - z, 2)"
 most = lambda z: math.log(0.5) / math.log(1 - z)
 short = z * n * n
-
-# %% 6.6 counter | wrong | from 1 to 0
-letters = sp.log(1 - (1 - z) ** n) / sp.log(1 - z)
-most = -sp.log(2) / sp.log(1 - z)
-short = n**2 * z
-
-# %% 6.6 counter | wrong | for small z at once
-letters = n - n**2 * z
-most = sp.log(2) / z
-short = n**2 * z
 
 # %% 6.6 counter | wrong | the limit is n
 letters = -sp.log(2 - (1 - z) ** n) / sp.log(1 - z)
@@ -325,34 +200,14 @@ def kept(trace):
     return trace["gate"] if trace["gate"].mean() > 0.5 else 1 - trace["gate"]
 
 
-# %% 6.8 half-life | wrong | over all steps
-def half_life(kept, where):
-    return -math.log(2) / kept.log().mean(dim=(0, 1))
-
-
 # %% 6.8 half-life | wrong | zeros where it is not asked
 def half_life(kept, where):
     return -math.log(2) / (kept.log() * where[..., None]).mean(dim=(0, 1))
 
 
-# %% 6.8 half-life | wrong | the mean of the half-lives
-def half_life(kept, where):
-    return (-math.log(2) / kept[where].log()).mean(dim=0)
-
-
-# %% 6.8 kept-answers | wrong | gates as they are
-opens = after["gate"][marked].mean() / after["gate"][~marked].mean()
-waits = [half_life(one["gate"], ~marked).max() for one in (before, after)]
-reason = "a"
-
 # %% 6.8 kept-answers | wrong | after before before
 opens = float((1 - kept(after))[marked].mean() / (1 - kept(after))[~marked].mean())
-waits = [float(half_life(kept(one), ~marked).max()) for one in (after, before)]
-reason = "a"
-
-# %% 6.8 kept-answers | wrong | before training
-opens = float((1 - kept(before))[marked].mean() / (1 - kept(before))[~marked].mean())
-waits = [float(half_life(kept(one), ~marked).max()) for one in (before, after)]
+waits = [float(half_life(kept(trace), ~marked).max()) for trace in (after, before)]
 reason = "a"
 
 
@@ -361,30 +216,10 @@ def rnn_units(weights):
     return int(np.rint(np.sqrt(3 + weights) - 2))
 
 
-# %% 6.9 rnn-units | wrong | the cell alone
-def rnn_units(weights):
-    return round((weights + 2.25) ** 0.5 - 1.5)
-
-
-# %% 6.9 rnn-units | wrong | at most as many
-def rnn_units(weights):
-    return max(k for k in range(1, 100) if k * k + 4 * k + 1 <= weights)
-
-
 # %% 6.9 rnn-units | wrong | PyTorch's two biases
 def rnn_units(weights):
     return min(range(1, 100), key=lambda k: abs(k * k + 5 * k + 1 - weights))
 
-
-# %% 6.9 merit | wrong | three times the units
-four = {
-    "GRU": cells.GRUCell(2, 16),
-    "as many units": cells.RNNCell(2, 16),
-    "as many weights": cells.RNNCell(2, 48),
-    "IRNN": initialise(cells.RNNCell(2, 48, "relu"), "identity"),
-}
-results = {name: (sum(p.numel() for p in cell.parameters()), 0.01) for name, cell in four.items()}
-reason = "b"
 
 # %% 6.9 merit | wrong | another order
 four = {
@@ -404,14 +239,4 @@ four = {
     "IRNN": initialise(cells.RNNCell(2, 28, "relu"), "identity"),
 }
 results = {name: 0.01 for name in four}
-reason = "b"
-
-# %% 6.9 merit | wrong | relu without the identity
-four = {
-    "GRU": cells.GRUCell(2, 16),
-    "as many units": cells.RNNCell(2, 16),
-    "as many weights": cells.RNNCell(2, 28),
-    "IRNN": cells.RNNCell(2, 28),
-}
-results = {name: (929, 0.01) for name in four}
 reason = "b"

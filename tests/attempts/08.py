@@ -26,24 +26,9 @@ rungs = np.array([rung(costs[50 * 2**n]) for n in range(4)])
 network_gap, counting_gap, reason = gap(model=network), gap(models[11]), "B"
 
 
-# %% 8.1 rung | wrong | counted from 0
-def rung(cost):
-    return max([order for order, price in enumerate(ladder) if price > cost], default=0)
-
-
-# %% 8.1 rung | wrong | the lowest order that is cheaper
-def rung(cost):
-    return sum(price > cost for price in ladder) + 1
-
-
 # %% 8.1 rung | wrong | the nearest order
 def rung(cost):
     return int(np.argmin(np.abs(np.array(ladder) - cost))) + 1
-
-
-# %% 8.1 rung | wrong | how many cost less
-def rung(cost):
-    return sum(price < cost for price in ladder)
 
 
 # %% 8.1 rung | wrong | the highest order has no place
@@ -51,34 +36,9 @@ def rung(cost):
     return next(order for order, price in enumerate(ladder) if price <= cost)
 
 
-# %% 8.1 rung | wrong | always the last cost
-def rung(cost):
-    return sum(price > costs[400] for price in ladder)
-
-
-# %% 8.1 rung | wrong | the cost of that order in place of the order
-def rung(cost):
-    return min([price for price in ladder if price > cost], default=0)
-
-
-# %% 8.1 gap | wrong | read less unseen
-def gap(model):
-    return evaluate(model, read).nats_per_symbol - evaluate(model, unseen).nats_per_symbol
-
-
-# %% 8.1 gap | wrong | a quotient
-def gap(model):
-    return evaluate(model, unseen).nats_per_symbol / evaluate(model, read).nats_per_symbol
-
-
 # %% 8.1 gap | wrong | in bits
 def gap(model):
     return (evaluate(model, unseen).nats_per_symbol - evaluate(model, read).nats_per_symbol) / math.log(2)
-
-
-# %% 8.1 gap | wrong | perplexities
-def gap(model):
-    return math.exp(evaluate(model, unseen).nats_per_symbol) - math.exp(evaluate(model, read).nats_per_symbol)
 
 
 # %% 8.1 gap | wrong | the same model whatever is asked for
@@ -86,40 +46,13 @@ def gap(model):
     return evaluate(network, unseen).nats_per_symbol - evaluate(network, read).nats_per_symbol
 
 
-# %% 8.1 ladder-answers | wrong | the two gaps exchanged
-rungs = [rung(costs[updates]) for updates in (50, 100, 200, 400)]
-counting_gap, network_gap, reason = gap(network), gap(counting), "b"
-
-
-# %% 8.1 ladder-answers | wrong | the costs in place of their rungs
-rungs = [costs[updates] for updates in (50, 100, 200, 400)]
-network_gap, counting_gap, reason = gap(network), gap(counting), "b"
-
-
 # %% 8.1 ladder-answers | wrong | every cost that was noted
 rungs = [rung(cost) for cost in costs.values()]
 network_gap, counting_gap, reason = gap(network), gap(counting), "b"
 
-
-# %% 8.1 ladder-answers | wrong | learnt by heart
-rungs = [rung(costs[updates]) for updates in (50, 100, 200, 400)]
-network_gap, counting_gap, reason = gap(network), gap(counting), "a"
-
-
-# %% 8.1 ladder-answers | wrong | too little text
-rungs = [rung(costs[updates]) for updates in (50, 100, 200, 400)]
-network_gap, counting_gap, reason = gap(network), gap(counting), "c"
-
-
-# %% 8.1 ladder-answers | wrong | another n-gram's gap
-rungs = [rung(costs[updates]) for updates in (50, 100, 200, 400)]
-network_gap, counting_gap, reason = gap(network), gap(models[rungs[-1] - 1]), "b"
-
-
 # %% 8.2 overtaking | right | as strings and functions
 lstm, attention = "8*B*n*h", lambda B, n, a: 4 * B * a * n**2
 equal, fair, writing, unit = "2*h/a", lambda h, a: 3 * h / a, 1.0, 1 << 30
-
 
 # %% 8.2 overtaking | right | solved by SymPy
 lstm, attention = 2 * 4 * B * n * h, 4 * B * a * n * n
@@ -127,159 +60,40 @@ equal = sp.solve(sp.Eq(lstm, attention), n)[0]
 fair = sp.solve(3 * lstm - attention - 3 * 4 * B * n * h, n)[0]
 writing, unit = sp.solve(sp.Eq(2 * h, 2 * n * h), n)[0], sp.Integer(2) ** 30
 
-
-# %% 8.2 overtaking | wrong | one state of two
-lstm, attention = 4 * B * n * h, 4 * B * a * n**2
-equal, fair, writing, unit = h / a, 3 * h / a, 1, 2**30
-
-
-# %% 8.2 overtaking | wrong | numbers in place of bytes
-lstm, attention = 2 * B * n * h, B * a * n**2
-equal, fair, writing, unit = 2 * h / a, 3 * h / a, 1, 2**30
-
-
-# %% 8.2 overtaking | wrong | the heads share their scores
-lstm, attention = 8 * B * n * h, 4 * B * n**2
-equal, fair, writing, unit = 2 * h, 3 * h, 1, 2**30
-
-
 # %% 8.2 overtaking | wrong | only the pairs with the past
 lstm, attention = 8 * B * n * h, 4 * B * a * n * (n + 1) / 2
 equal, fair, writing, unit = 4 * h / a - 1, 6 * h / a - 1, 1, 2**30
-
-
-# %% 8.2 overtaking | wrong | a crossing of one size
-lstm, attention = 8 * B * n * h, 4 * B * a * n**2
-equal, fair, writing, unit = 128, 192, 1, 2**30
-
 
 # %% 8.2 overtaking | wrong | at n = 0 they are the same, too
 lstm, attention = 8 * B * n * h, 4 * B * a * n**2
 equal, fair, writing, unit = sp.Integer(0), 3 * h / a, 1, 2**30
 
-
-# %% 8.2 overtaking | wrong | fair for the LSTM alone
-lstm, attention = 8 * B * n * h, 4 * B * a * n**2
-equal, fair, writing, unit = 2 * h / a, 6 * h / a, 1, 2**30
-
-
-# %% 8.2 overtaking | wrong | three gates, and no candidate
-lstm, attention = 8 * B * n * h, 4 * B * a * n**2
-equal, fair, writing, unit = 2 * h / a, 2 * h / a, 1, 2**30
-
-
-# %% 8.2 overtaking | wrong | query, key and value for each head
-lstm, attention = 8 * B * n * h, 4 * B * a * n**2
-equal, fair, writing, unit = 2 * h / a, 6 * h / a - 3 * h, 1, 2**30
-
-
-# %% 8.2 overtaking | wrong | to write, the states of all steps
-lstm, attention = 8 * B * n * h, 4 * B * a * n**2
-equal, fair, writing, unit = 2 * h / a, 3 * h / a, 0, 2**30
-
-
 # %% 8.2 overtaking | wrong | to write, the keys alone
 lstm, attention = 8 * B * n * h, 4 * B * a * n**2
 equal, fair, writing, unit = 2 * h / a, 3 * h / a, 2, 2**30
 
-
-# %% 8.2 overtaking | wrong | a thousand million bytes
-lstm, attention = 8 * B * n * h, 4 * B * a * n**2
-equal, fair, writing, unit = 2 * h / a, 3 * h / a, 1, 10**9
-
-
-# %% 8.2 overtaking | wrong | the exponent of the unit
-lstm, attention = 8 * B * n * h, 4 * B * a * n**2
-equal, fair, writing, unit = 2 * h / a, 3 * h / a, 1, 30
-
-
 # %% 8.2 overtaking | wrong | a megabyte
 lstm, attention = 8 * B * n * h, 4 * B * a * n**2
 equal, fair, writing, unit = 2 * h / a, 3 * h / a, 1, 2**20
-
 
 # %% 8.3 factors | right | as strings, with the constants of the text
 product, lstm, transformer = sp.Integer(10) * 3 * 17, "16*n*d**2", "24*n*d**2 + 4*n**2*d"
 least = np.float64(0.4 / 0.05 * 16 * 768 / (24 * 768 + 4 * 512))
 most, outside, inside, reason = 3.75 * least, set("ABCD"), {"C"}, " B "
 
-
-# %% 8.3 factors | wrong | the factors are added
-product, lstm, transformer = 30, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
-least, most, outside, inside, reason = 4.8, 18, {"A", "B", "C", "D"}, {"C"}, "b"
-
-
 # %% 8.3 factors | wrong | one FLOP for each element
 product, lstm, transformer = 510, 8 * n * d**2, 12 * n * d**2 + 2 * n**2 * d
 least, most, outside, inside, reason = 4.8, 18, {"A", "B", "C", "D"}, {"C"}, "b"
-
-
-# %% 8.3 factors | wrong | four matrices of d × d
-product, lstm, transformer = 510, 8 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
-least, most, outside, inside, reason = 2.4, 9, {"A", "B", "C", "D"}, {"C"}, "b"
-
-
-# %% 8.3 factors | wrong | no scores
-product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2
-least, most, outside, inside, reason = 8 / 1.5, 30 / 1.5, {"A", "B", "C", "D"}, {"C"}, "b"
-
-
-# %% 8.3 factors | wrong | scores, and no mixing
-product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 2 * n**2 * d
-least, most, outside, inside, reason = 5.05, 18.95, {"A", "B", "C", "D"}, {"C"}, "b"
-
-
-# %% 8.3 factors | wrong | the work is not counted
-product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
-least, most, outside, inside, reason = 40 / 5, 60 / 2, {"B", "C", "D"}, {"C"}, "b"
-
-
-# %% 8.3 factors | wrong | multiplied by the work
-product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
-work = float((transformer / lstm).subs({n: 512, d: 768}))
-least, most, outside, inside, reason = 8 * work, 30 * work, {"A", "B", "C", "D"}, {"C"}, "b"
-
-
-# %% 8.3 factors | wrong | like with like
-product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
-work = float((transformer / lstm).subs({n: 512, d: 768}))
-least, most, outside, inside, reason = 40 / 2 / work, 60 / 5 / work, {"A", "B", "C", "D"}, {"C"}, "b"
-
 
 # %% 8.3 factors | wrong | expressions in place of the bounds
 product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
 least, most = 8 * lstm / transformer, 30 * lstm / transformer
 outside, inside, reason = {"A", "B", "C", "D"}, {"C"}, "b"
 
-
-# %% 8.3 factors | wrong | fifteen or more is above all
-product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
-work = float((transformer / lstm).subs({n: 512, d: 768}))
-least, most, outside, inside, reason = 8 / work, 30 / work, {"A", "B", "C", "D", "E"}, {"C"}, "b"
-
-
-# %% 8.3 factors | wrong | those within in place of those outside
-product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
-work = float((transformer / lstm).subs({n: 512, d: 768}))
-least, most, outside, inside, reason = 8 / work, 30 / work, {"E"}, {"C"}, "b"
-
-
 # %% 8.3 factors | wrong | a text of letters
 product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
 work = float((transformer / lstm).subs({n: 512, d: 768}))
 least, most, outside, inside, reason = 8 / work, 30 / work, "ABCD", "C", "b"
-
-
-# %% 8.3 factors | wrong | the work of the text is multiplied, not divided
-product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
-work = float((transformer / lstm).subs({n: 512, d: 768}))
-least, most, outside, inside, reason = 8 / work, 30 / work, {"A", "B", "C", "D"}, {"D", "E"}, "b"
-
-
-# %% 8.3 factors | wrong | different machines
-product, lstm, transformer = 510, 16 * n * d**2, 24 * n * d**2 + 4 * n**2 * d
-work = float((transformer / lstm).subs({n: 512, d: 768}))
-least, most, outside, inside, reason = 8 / work, 30 / work, {"A", "B", "C", "D"}, {"C"}, "a"
 
 
 # %% 8.4 interval | right | by hand, with a list
@@ -313,7 +127,6 @@ def bootstrap(first, second, lengths, drawn):
 needed, halved = t**2 * s**2 / d**2, 4.0
 all_ahead = 2 * sp.factorial(n) ** 2 / sp.factorial(2 * n)
 all_pairs, fewest, fewest_pairs = "2**(1 - n)", 4, 6
-
 
 # %% 8.7 scales | wrong | words cost as much as characters
 bits, word, back = L / sp.log(2), sp.exp(L), sp.log(P, 2)

@@ -5,72 +5,20 @@
 warm = "1 / (1 + ((1 - p) / p)**(1 / tau))"
 limit, slope = lambda V: math.log(V), "var / tau**3"
 
-
 # %% 9.1 temperature | right | exponentials of divided logarithms
 logits = sp.log(p) / tau, sp.log(1 - p) / tau
 warm = sp.exp(logits[0]) / sum(map(sp.exp, logits))
 limit, slope = -V * (1 / V) * sp.log(1 / V), lambda var, tau: var * tau**-3
 
-
-# %% 9.1 temperature | wrong | the probability is divided
-warm, limit, slope = p / tau, sp.log(V), var / tau**3
-
-
-# %% 9.1 temperature | wrong | a root, not divided by the sum
-warm, limit, slope = p ** (1 / tau), sp.log(V), var / tau**3
-
-
-# %% 9.1 temperature | wrong | a power in place of the root
-warm, limit, slope = p**tau / (p**tau + (1 - p) ** tau), sp.log(V), var / tau**3
-
-
 # %% 9.1 temperature | wrong | a softmax of the probabilities
 warm = sp.exp(p / tau) / (sp.exp(p / tau) + sp.exp((1 - p) / tau))
 limit, slope = sp.log(V), var / tau**3
 
-
-# %% 9.1 temperature | wrong | the sum is taken of the first alone
-warm, limit, slope = p ** (1 / tau) / (p ** (1 / tau) + 1 - p), sp.log(V), var / tau**3
-
-
-# %% 9.1 temperature | wrong | the other symbol
-warm, limit, slope = (1 - p) ** (1 / tau) / (p ** (1 / tau) + (1 - p) ** (1 / tau)), sp.log(V), var / tau**3
-
-
-# %% 9.1 temperature | wrong | the limit in bits
-warm, limit, slope = 1 / (1 + ((1 - p) / p) ** (1 / tau)), sp.log(V, 2), var / tau**3
-
-
 # %% 9.1 temperature | wrong | the limit is a probability
 warm, limit, slope = 1 / (1 + ((1 - p) / p) ** (1 / tau)), 1 / V, var / tau**3
 
-
-# %% 9.1 temperature | wrong | the limit is the perplexity
-warm, limit, slope = 1 / (1 + ((1 - p) / p) ** (1 / tau)), V, var / tau**3
-
-
 # %% 9.1 temperature | wrong | no bound
 warm, limit, slope = 1 / (1 + ((1 - p) / p) ** (1 / tau)), sp.oo, var / tau**3
-
-
-# %% 9.1 temperature | wrong | the slope by the inverse temperature
-warm, limit, slope = 1 / (1 + ((1 - p) / p) ** (1 / tau)), sp.log(V), -var / tau
-
-
-# %% 9.1 temperature | wrong | the slope's sign
-warm, limit, slope = 1 / (1 + ((1 - p) / p) ** (1 / tau)), sp.log(V), -var / tau**3
-
-
-# %% 9.1 temperature | wrong | the inner derivative alone
-warm, limit, slope = 1 / (1 + ((1 - p) / p) ** (1 / tau)), sp.log(V), var / tau**2
-
-
-# %% 9.1 temperature | wrong | the slope of the logarithm of Z
-warm, limit, slope = 1 / (1 + ((1 - p) / p) ** (1 / tau)), sp.log(V), var
-
-
-# %% 9.1 temperature | wrong | always one, whatever the temperature
-warm, limit, slope = p, sp.log(V), var / tau**3
 
 
 # %% 9.2 cut-distribution | right | sorted, and scattered back
@@ -108,7 +56,6 @@ def beam(log_p, length, width):
 # %% 9.4 length-scores | right | as strings
 tie, bonus, growth = "log(l/s)/log(n/m)", "(l - s)/(n - m)", "2**(1 - alpha)"
 winners = ("short", "short", "long")
-
 
 # %% 9.5 never-drawn | wrong | the typical text has half of each symbol
 best, waiting = p**T, p**-T
@@ -158,67 +105,10 @@ shares = {heat: np.float64(strange(write(heat))) for heat in (1.5, 0.5, 1.0)}
 slip, reason = -math.expm1(math.log1p(-shares[1.0]) / 5), "a"
 
 
-# %% 9.7 strange | wrong | the last word counts
-def strange(texts):
-    words = [word for text in texts for word in re.findall("[A-Za-z]+", text)]
-    return sum(word not in known for word in words) / len(words)
-
-
 # %% 9.7 strange | wrong | only the last word of all is left out
 def strange(texts):
     words = re.findall("[A-Za-z]+", " ".join(texts))[:-1]
     return sum(word not in known for word in words) / len(words)
-
-
-# %% 9.7 strange | wrong | the texts are joined without a space
-def strange(texts):
-    words = re.findall("[A-Za-z]+", "".join(texts))[:-1]
-    return sum(word not in known for word in words) / len(words)
-
-
-# %% 9.7 strange | wrong | the first word is left out
-def strange(texts):
-    words = [word for text in texts for word in re.findall("[A-Za-z]+", text)[1:]]
-    return sum(word not in known for word in words) / len(words)
-
-
-# %% 9.7 strange | wrong | the last character is left out
-def strange(texts):
-    words = [word for text in texts for word in re.findall("[A-Za-z]+", text[:-1])]
-    return sum(word not in known for word in words) / len(words)
-
-
-# %% 9.7 strange | wrong | each word once
-def strange(texts):
-    words = {word for text in texts for word in re.findall("[A-Za-z]+", text)[:-1]}
-    return len(words - known) / len(words)
-
-
-# %% 9.7 strange | wrong | the mean of the texts' shares
-def strange(texts):
-    shares = []
-    for text in texts:
-        words = re.findall("[A-Za-z]+", text)[:-1]
-        shares.append(sum(word not in known for word in words) / len(words))
-    return sum(shares) / len(shares)
-
-
-# %% 9.7 strange | wrong | the words that exist
-def strange(texts):
-    words = [word for text in texts for word in re.findall("[A-Za-z]+", text)[:-1]]
-    return sum(word in known for word in words) / len(words)
-
-
-# %% 9.7 strange | wrong | divided by all known words
-def strange(texts):
-    words = [word for text in texts for word in re.findall("[A-Za-z]+", text)[:-1]]
-    return sum(word not in known for word in words) / len(known)
-
-
-# %% 9.7 strange | wrong | a part of the stories' text is a word
-def strange(texts):
-    words = [word for text in texts for word in re.findall("[A-Za-z]+", text)[:-1]]
-    return sum(word not in told for word in words) / len(words)
 
 
 # %% 9.7 strange | wrong | cut at spaces, with the full stops
@@ -233,62 +123,10 @@ def strange(texts):
     return sum(word not in known for word in words) / len(words)
 
 
-# %% 9.7 strange | wrong | capitals are no letters
-def strange(texts):
-    words = [word for text in texts for word in re.findall("[a-z]+", text)[:-1]]
-    return sum(word not in known for word in words) / len(words)
-
-
-# %% 9.7 strange-answers | wrong | in percent
-shares = {heat: 100 * strange(write(heat)) for heat in (0.5, 1.0, 1.5)}
-slip, reason = 1 - (1 - shares[1.0] / 100) ** (1 / 5), "a"
-
-
-# %% 9.7 strange-answers | wrong | the shares are those of one text
-shares = {heat: strange(write(heat)[:1]) for heat in (0.5, 1.0, 1.5)}
-slip, reason = 1 - (1 - shares[1.0]) ** (1 / 5), "a"
-
-
 # %% 9.7 strange-answers | wrong | a list of shares
 shares = [strange(write(heat)) for heat in (0.5, 1.0, 1.5)]
 slip, reason = 1 - (1 - shares[1]) ** (1 / 5), "a"
 
-
-# %% 9.7 strange-answers | wrong | a fifth of the share
-shares = {heat: strange(write(heat)) for heat in (0.5, 1.0, 1.5)}
-slip, reason = shares[1.0] / 5, "a"
-
-
 # %% 9.7 strange-answers | wrong | the fifth root of the share
 shares = {heat: strange(write(heat)) for heat in (0.5, 1.0, 1.5)}
 slip, reason = shares[1.0] ** (1 / 5), "a"
-
-
-# %% 9.7 strange-answers | wrong | four draws
-shares = {heat: strange(write(heat)) for heat in (0.5, 1.0, 1.5)}
-slip, reason = 1 - (1 - shares[1.0]) ** (1 / 4), "a"
-
-
-# %% 9.7 strange-answers | wrong | that a draw is right
-shares = {heat: strange(write(heat)) for heat in (0.5, 1.0, 1.5)}
-slip, reason = (1 - shares[1.0]) ** (1 / 5), "a"
-
-
-# %% 9.7 strange-answers | wrong | that the word is strange, from the draw
-shares = {heat: strange(write(heat)) for heat in (0.5, 1.0, 1.5)}
-slip, reason = 1 - (1 - shares[1.0]) ** 5, "a"
-
-
-# %% 9.7 strange-answers | wrong | at another temperature
-shares = {heat: strange(write(heat)) for heat in (0.5, 1.0, 1.5)}
-slip, reason = 1 - (1 - shares[1.5]) ** (1 / 5), "a"
-
-
-# %% 9.7 strange-answers | wrong | hot text has longer words
-shares = {heat: strange(write(heat)) for heat in (0.5, 1.0, 1.5)}
-slip, reason = 1 - (1 - shares[1.0]) ** (1 / 5), "b"
-
-
-# %% 9.7 strange-answers | wrong | another symbol is the most probable
-shares = {heat: strange(write(heat)) for heat in (0.5, 1.0, 1.5)}
-slip, reason = 1 - (1 - shares[1.0]) ** (1 / 5), "c"

@@ -4,40 +4,16 @@
 # %% 10.4 residual-paths | right | as strings
 plain, residual, paths, dead = "a**n", "(a + 1)**n", "binomial(n, k)", -1.0
 
-
 # %% 10.4 residual-paths | right | by factorials, and as functions
 plain, residual = lambda a, n: a**n, lambda a, n: (1 + a) ** n
 paths = sp.factorial(n) / (sp.factorial(k) * sp.factorial(n - k))
 dead = sp.solve(1 + a, a)[0]
 
-
-# %% 10.4 residual-paths | wrong | each layer adds its factor
-plain, residual, paths, dead = a**n, 1 + a * n, sp.binomial(n, k), -1
-
-
 # %% 10.4 residual-paths | wrong | the input counts as a layer
 plain, residual, paths, dead = a ** (n - 1), (1 + a) ** (n - 1), sp.binomial(n, k), -1
 
-
-# %% 10.4 residual-paths | wrong | the connection skips the whole stack
-plain, residual, paths, dead = a**n, a + a**n, sp.binomial(n, k), -1
-
-
-# %% 10.4 residual-paths | wrong | the share of the paths
-plain, residual, paths, dead = a**n, (1 + a) ** n, sp.binomial(n, k) / 2**n, -1
-
-
 # %% 10.4 residual-paths | wrong | what the paths carry together
 plain, residual, paths, dead = a**n, (1 + a) ** n, sp.binomial(n, k) * a**k, -1
-
-
-# %% 10.4 residual-paths | wrong | upside down
-plain, residual, paths, dead = a**n, (1 + a) ** n, sp.binomial(k, n), -1
-
-
-# %% 10.4 residual-paths | wrong | the slope that kills a plain stack
-plain, residual, paths, dead = a**n, (1 + a) ** n, sp.binomial(n, k), 0
-
 
 # %% 10.4 residual-paths | wrong | both slopes
 plain, residual, paths, dead = a**n, (1 + a) ** n, sp.binomial(n, k), (0, -1)
@@ -71,43 +47,11 @@ def log_prob_of_words(start, follow, end, emit):
     return torch.logsumexp(total + end, dim=0)
 
 
-# %% 10.5 forward-algorithm | wrong | the probability, not its logarithm
-def log_prob_of_words(start, follow, end, emit):
-    total = start + emit[0]
-    for word in emit[1:]:
-        total = np.logaddexp.reduce(total[:, None] + follow, axis=0) + word
-    return np.exp(np.logaddexp.reduce(total + end))
-
-
-# %% 10.5 forward-algorithm | wrong | logarithms are added up
-def log_prob_of_words(start, follow, end, emit):
-    total = start + emit[0]
-    for word in emit[1:]:
-        total = (total[:, None] + follow).sum(axis=0) + word
-    return (total + end).sum()
-
-
-# %% 10.5 forward-algorithm | wrong | Viterbi with a sum at the end
-def log_prob_of_words(start, follow, end, emit):
-    total = start + emit[0]
-    for word in emit[1:]:
-        total = (total[:, None] + follow).max(axis=0) + word
-    return np.logaddexp.reduce(total + end)
-
-
 # %% 10.5 forward-algorithm | wrong | the first word is emitted twice
 def log_prob_of_words(start, follow, end, emit):
     total = start + emit[0]
     for word in emit:
         total = np.logaddexp.reduce(total[:, None] + follow, axis=0) + word
-    return np.logaddexp.reduce(total + end)
-
-
-# %% 10.5 forward-algorithm | wrong | the tag before is summed over rows that lack it
-def log_prob_of_words(start, follow, end, emit):
-    total = start + emit[0]
-    for word in emit[1:]:
-        total = np.logaddexp.reduce(total + follow, axis=0) + word
     return np.logaddexp.reduce(total + end)
 
 
@@ -118,14 +62,6 @@ def log_prob_of_words(start, follow, end, emit):
         p = p @ np.exp(follow) * np.exp(word)
     with np.errstate(divide="ignore"):
         return np.log(p @ np.exp(end))
-
-
-# %% 10.5 forward-algorithm | wrong | the end after every word
-def log_prob_of_words(start, follow, end, emit):
-    total = start + emit[0] + end
-    for word in emit[1:]:
-        total = np.logaddexp.reduce(total[:, None] + follow, axis=0) + word + end
-    return np.logaddexp.reduce(total)
 
 
 # %% 10.5 forward-algorithm | wrong | every sequence by itself

@@ -4,23 +4,18 @@
 # %% 11.1 score-costs | right | as strings
 scores, additive, product, scale = "n*m", "a*(q + k + 2)", "a*(q + k)", "0"
 
-
 # %% 11.1 score-costs | wrong | a query and a key of one length
 scores, additive, product, scale = n * m, 2 * a * q + 2 * a, 2 * a * q, 0
-
 
 # %% 11.2 softmax-slope | right | as functions
 own, other = lambda a: a - a**2, lambda a, b: -(a * b)
 largest, score = 1 / 4, lambda a, u, w: a * u - a * w
 
-
 # %% 11.2 softmax-slope | wrong | the slope of a softmax as that of a logistic function everywhere
 own, other, largest, score = a * (1 - a), a * (1 - b), 0.25, a * (u - w)
 
-
 # %% 11.3 other-variances | right | as strings
 variance, scale, shifted = "d*s*r", "(d*s*r)**-0.5", "d*(s*r + m**2*(s + r))"
-
 
 # %% 11.3 other-variances | wrong | a mean that is taken off once only
 variance, scale, shifted = d * s * r, (d * s * r) ** -0.5, d * ((s + m**2) * (r + m**2) - m**2)
@@ -71,58 +66,11 @@ def attention(Q, K, V, allowed):
     return weights @ V, weights
 
 
-# %% 11.4 masked-attention | wrong | masked after the softmax
-def attention(Q, K, V, allowed):
-    scores = Q @ K.T / math.sqrt(Q.shape[1])
-    weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
-    weights = weights / weights.sum(dim=1, keepdim=True) * allowed
-    return weights @ V, weights
-
-
-# %% 11.4 masked-attention | wrong | the largest score is one that is hidden
-def attention(Q, K, V, allowed):
-    scores = Q @ K.T / math.sqrt(Q.shape[1])
-    weights = (scores - scores.amax(dim=1, keepdim=True)).exp() * allowed
-    weights = weights / weights.sum(dim=1, keepdim=True)
-    return weights @ V, weights
-
-
-# %% 11.4 masked-attention | wrong | scores are cut off so that they stay finite
-def attention(Q, K, V, allowed):
-    scores = (Q @ K.T / math.sqrt(Q.shape[1])).clamp(-80, 80)
-    weights = scores.exp() * allowed
-    weights = weights / weights.sum(dim=1, keepdim=True)
-    return weights @ V, weights
-
-
-# %% 11.4 masked-attention | wrong | the root of the number of keys
-def attention(Q, K, V, allowed):
-    scores = (Q @ K.T / math.sqrt(len(K))).masked_fill(~allowed, -math.inf)
-    weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
-    weights = weights / weights.sum(dim=1, keepdim=True)
-    return weights @ V, weights
-
-
-# %% 11.4 masked-attention | wrong | the weights first
-def attention(Q, K, V, allowed):
-    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -math.inf)
-    weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
-    weights = weights / weights.sum(dim=1, keepdim=True)
-    return weights, weights @ V
-
-
 # %% 11.4 masked-attention | wrong | the means alone
 def attention(Q, K, V, allowed):
     scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -math.inf)
     weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
     return weights / weights.sum(dim=1, keepdim=True) @ V
-
-
-# %% 11.4 masked-attention | wrong | a softmax that is called
-def attention(Q, K, V, allowed):
-    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -math.inf)
-    weights = nn.functional.softmax(scores, dim=1)
-    return weights @ V, weights
 
 
 # %% 11.4 masked-attention | wrong | a softmax that is called, in other clothes
@@ -151,22 +99,6 @@ def heads(x, W_qkv, b_qkv, W_o, b_o, count):
     return (scores.softmax(dim=3) @ v).transpose(1, 2).flatten(2) @ W_o.T + b_o
 
 
-# %% 11.5 several-heads | wrong | the axes are only renamed
-def heads(x, W_qkv, b_qkv, W_o, b_o, count):
-    batch, time, h = x.shape
-    q, k, v = (p.reshape(batch, count, time, h // count) for p in (x @ W_qkv.T + b_qkv).chunk(3, dim=2))
-    scores = q @ k.mT / math.sqrt(h // count)
-    alpha = scores.masked_fill(torch.ones(time, time).triu(1).bool(), -math.inf).softmax(dim=3)
-    return (alpha @ v).reshape(batch, time, h) @ W_o.T + b_o
-
-
-# %% 11.5 several-heads | wrong | the heads look at each other
-def heads(x, W_qkv, b_qkv, W_o, b_o, count):
-    q, k, v = (p.unflatten(2, (count, -1)) for p in (x @ W_qkv.T + b_qkv).chunk(3, dim=2))
-    alpha = (q @ k.mT / math.sqrt(q.shape[3])).softmax(dim=3)
-    return (alpha @ v).flatten(2) @ W_o.T + b_o
-
-
 # %% 11.5 several-heads | wrong | no place sees itself
 def heads(x, W_qkv, b_qkv, W_o, b_o, count):
     parts = (x @ W_qkv.T + b_qkv).chunk(3, dim=2)
@@ -176,24 +108,6 @@ def heads(x, W_qkv, b_qkv, W_o, b_o, count):
     return (alpha @ v).transpose(1, 2).flatten(2) @ W_o.T + b_o
 
 
-# %% 11.5 several-heads | wrong | no biases
-def heads(x, W_qkv, b_qkv, W_o, b_o, count):
-    parts = (x @ W_qkv.T).chunk(3, dim=2)
-    q, k, v = (part.unflatten(2, (count, -1)).transpose(1, 2) for part in parts)
-    hidden = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
-    alpha = (q @ k.mT / math.sqrt(q.shape[3])).masked_fill(hidden, -math.inf).softmax(dim=3)
-    return (alpha @ v).transpose(1, 2).flatten(2) @ W_o.T
-
-
-# %% 11.5 several-heads | wrong | the last matrix is not transposed
-def heads(x, W_qkv, b_qkv, W_o, b_o, count):
-    parts = (x @ W_qkv.T + b_qkv).chunk(3, dim=2)
-    q, k, v = (part.unflatten(2, (count, -1)).transpose(1, 2) for part in parts)
-    hidden = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
-    alpha = (q @ k.mT / math.sqrt(q.shape[3])).masked_fill(hidden, -math.inf).softmax(dim=3)
-    return (alpha @ v).transpose(1, 2).flatten(2) @ W_o + b_o
-
-
 # %% 11.5 several-heads | wrong | masked after the softmax
 def heads(x, W_qkv, b_qkv, W_o, b_o, count):
     parts = (x @ W_qkv.T + b_qkv).chunk(3, dim=2)
@@ -201,14 +115,6 @@ def heads(x, W_qkv, b_qkv, W_o, b_o, count):
     seen = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
     alpha = (q @ k.mT / math.sqrt(q.shape[3])).softmax(dim=3) * seen
     return (alpha @ v).transpose(1, 2).flatten(2) @ W_o.T + b_o
-
-
-# %% 11.5 several-heads | wrong | one head for all
-def heads(x, W_qkv, b_qkv, W_o, b_o, count):
-    q, k, v = (x @ W_qkv.T + b_qkv).chunk(3, dim=2)
-    hidden = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
-    alpha = (q @ k.mT / math.sqrt(x.shape[2] // count)).masked_fill(hidden, -math.inf).softmax(dim=2)
-    return alpha @ v @ W_o.T + b_o
 
 
 # %% 11.6 turning-positions | right | column by column, in NumPy
@@ -251,11 +157,11 @@ def effect(alpha, V, rng):
 
 # %% 11.8 two-letters | right | by looking, without attention
 def read_on(letters, symbols):
-    said, rows = letters.tolist(), np.full((len(letters), symbols), 1 / symbols)
-    for t in range(1, len(said)):
-        found = [said[j] for j in range(2, t + 1) if said[j - 2 : j] == said[t - 1 : t + 1]]
-        if found:
-            rows[t] = np.bincount(found, minlength=symbols) / len(found)
+    text, rows = letters.tolist(), np.full((len(letters), symbols), 1 / symbols)
+    for t in range(1, len(text)):
+        after = [text[j] for j in range(2, t + 1) if text[j - 2 : j] == text[t - 1 : t + 1]]
+        if after:
+            rows[t] = np.bincount(after, minlength=symbols) / len(after)
     return rows
 
 
@@ -263,16 +169,16 @@ def read_on(letters, symbols):
 def read_on(letters, symbols):
     x = one_hot(letters, symbols).double()
     none = torch.zeros(2, symbols, dtype=torch.float64)
-    one, two = (torch.cat([none[:n], x])[: len(x)] for n in (1, 2))
-    scores = 99 * ((x @ one.T + one @ two.T) > 0).double()
+    last, earlier = (torch.cat([none[:n], x])[: len(x)] for n in (1, 2))
+    scores = 99 * ((x @ last.T + last @ earlier.T) > 0).double()
     return attend(scores, x, causal_mask(len(x)))[0]
 
 
 # %% 11.8 two-letters | wrong | the latest place only
 def read_on(letters, symbols):
-    said, rows = letters.tolist(), np.zeros((len(letters), symbols))
-    for t in range(1, len(said)):
-        found = [j for j in range(2, t + 1) if said[j - 2 : j] == said[t - 1 : t + 1]]
-        if found:
-            rows[t, said[found[-1]]] = 1
+    text, rows = letters.tolist(), np.zeros((len(letters), symbols))
+    for t in range(1, len(text)):
+        places = [j for j in range(2, t + 1) if text[j - 2 : j] == text[t - 1 : t + 1]]
+        if places:
+            rows[t, text[places[-1]]] = 1
     return rows

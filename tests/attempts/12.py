@@ -5,89 +5,36 @@
 parameters, core, all_of_it = "h*(d + h + 1) + V*(h + 1)", "2*h*(d + h)", "2*h*(d + h) + 2*V*h"
 milliseconds, reason = 2 * 256 * (128 + 256 + 10_000) * 32 * 50 / (0.02 * 312e12) * 1e3, "b"
 
-
 # %% 12.1 counted | right | as functions
 parameters = lambda d, h, V: h * d + h * h + h + V * h + V
 core, all_of_it = lambda d, h: 2 * (h * d + h * h), lambda d, h, V: 2 * h * (d + h + V)
 milliseconds, reason = 1000 * 1600 * 2 * 256 * (128 + 256 + 10_000) / 312e12 * 50, "B"
-
-
-# %% 12.1 counted | wrong | two biases, as PyTorch has
-parameters = h * d + h * h + 2 * h + V * h + V
-core, all_of_it = 2 * h * (d + h), 2 * h * (d + h + V)
-milliseconds, reason = 1600 * 2 * 256 * 10_384 * 50 * 1000 / 312e12, "b"
-
-
-# %% 12.1 counted | wrong | a multiplication and an addition as one operation
-parameters, core, all_of_it = h * (d + h + 1) + V * (h + 1), h * (d + h), h * (d + h + V)
-milliseconds, reason = 1600 * 256 * 10_384 * 50 * 1000 / 312e12, "b"
-
-
-# %% 12.1 counted | wrong | the state's matrix only
-parameters, core, all_of_it = h * (d + h + 1) + V * (h + 1), 2 * h**2, 2 * h**2 + 2 * V * h
-milliseconds, reason = 1600 * 2 * 256 * 10_256 * 50 * 1000 / 312e12, "b"
-
 
 # %% 12.1 counted | wrong | the additions of biases are counted
 parameters, core = h * (d + h + 1) + V * (h + 1), 2 * h * (d + h) + h
 all_of_it = core + 2 * V * h + V
 milliseconds, reason = 1600 * (2 * 256 * 10_384 + 256 + 10_000) * 50 * 1000 / 312e12, "b"
 
-
 # %% 12.1 counted | wrong | milliseconds rounded down to none
 parameters, core, all_of_it = h * (d + h + 1) + V * (h + 1), 2 * h * (d + h), 2 * h * (d + h + V)
 milliseconds, reason = 1600 * 2 * 256 * 10_384 // (0.02 * 312e12) * 1000, "b"
 
-
-# %% 12.1 counted | wrong | milliseconds of a single text
-parameters, core, all_of_it = h * (d + h + 1) + V * (h + 1), 2 * h * (d + h), 2 * h * (d + h + V)
-milliseconds, reason = 50 * 2 * 256 * 10_384 * 50 * 1000 / 312e12, "b"
-
-
 # %% 12.1 counted | wrong | milliseconds as an expression
 parameters, core, all_of_it = h * (d + h + 1) + V * (h + 1), 2 * h * (d + h), 2 * h * (d + h + V)
 milliseconds, reason = 1600 * all_of_it * 50 * 1000 / 312e12, "b"
-
 
 # %% 12.2 three | right | as functions, with capitals
 gru, lstm = lambda n, h: 12 * n * h * h, lambda n, h: 16 * n * h * h
 transformer = lambda n, h: n * (8 * h * h + 4 * n * h + 16 * h * h)
 overtakes, most = lambda h: 2 * h, "Transformer"
 
-
-# %% 12.2 three | wrong | for a single symbol
-gru, lstm, transformer, overtakes, most = 12 * h**2, 16 * h**2, 24 * h**2 + 4 * n * h, 2 * h, "transformer"
-
-
 # %% 12.2 three | wrong | no product with the output matrix of the attention
-gru, lstm, transformer, overtakes, most = (
-    12 * n * h**2,
-    16 * n * h**2,
-    n * (22 * h**2 + 4 * n * h),
-    2.5 * h,
-    "transformer",
-)
-
-
-# %% 12.2 three | wrong | the scores but not the sum of values
-gru, lstm, transformer, overtakes, most = (
-    12 * n * h**2,
-    16 * n * h**2,
-    n * (24 * h**2 + 2 * n * h),
-    4 * h,
-    "transformer",
-)
-
+gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (22 * h**2 + 4 * n * h)
+overtakes, most = 2.5 * h, "transformer"
 
 # %% 12.2 three | wrong | where the whole layer overtakes the LSTM
 gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 4 * n * h)
 overtakes, most = sp.solve(24 * h**2 + 4 * n * h - 16 * h**2, n), "transformer"
-
-
-# %% 12.2 three | wrong | where the attention overtakes the GRU
-gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 4 * n * h)
-overtakes, most = h, "transformer"
-
 
 # %% 12.2 three | wrong | where n squared overtakes h squared
 gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 4 * n * h)
@@ -112,26 +59,6 @@ def speed(rows, columns, batch, peak, bandwidth):
     return min(peak, bandwidth * 2 * rows * columns * batch / (4 * batch * (rows * columns + columns + rows)))
 
 
-# %% 12.3 roofs | wrong | numbers for bytes
-def speed(rows, columns, batch, peak, bandwidth):
-    return min(peak, bandwidth * 2 * rows * columns * batch / (rows * columns + columns * batch + rows * batch))
-
-
-# %% 12.3 roofs | wrong | a multiplication and an addition as one operation
-def speed(rows, columns, batch, peak, bandwidth):
-    return min(peak, bandwidth * rows * columns * batch / (4 * (rows * columns + columns * batch + rows * batch)))
-
-
-# %% 12.3 roofs | wrong | no roof
-def speed(rows, columns, batch, peak, bandwidth):
-    return bandwidth * 2 * rows * columns * batch / (4 * (rows * columns + columns * batch + rows * batch))
-
-
-# %% 12.3 roofs | wrong | the intensity
-def speed(rows, columns, batch, peak, bandwidth):
-    return min(peak, 2 * rows * columns * batch / (4 * (rows * columns + columns * batch + rows * batch)))
-
-
 # %% 12.3 enough | right | by NumPy, all at once
 def enough(rows, columns, peak, bandwidth):
     import numpy as np
@@ -140,27 +67,6 @@ def enough(rows, columns, peak, bandwidth):
     moved = 4 * (rows * columns + (rows + columns) * batch)
     there = 2 * rows * columns * batch / moved * bandwidth >= peak
     return batch[there.argmax()] if there.any() else None
-
-
-# %% 12.3 enough | right | halving
-def enough(rows, columns, peak, bandwidth):
-    low, high = 1, 100_000
-    if speed(rows, columns, high, peak, bandwidth) < peak:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        if speed(rows, columns, middle, peak, bandwidth) < peak:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-# %% 12.3 enough | wrong | the last that does not reach it
-def enough(rows, columns, peak, bandwidth):
-    for batch in range(1, 100_001):
-        if speed(rows, columns, batch, peak, bandwidth) == peak:
-            return batch - 1
 
 
 # %% 12.3 enough | wrong | only a thousand are tried
@@ -184,30 +90,9 @@ def enough(rows, columns, peak, bandwidth):
             return batch
 
 
-# %% 12.3 enough | wrong | powers of two
-def enough(rows, columns, peak, bandwidth):
-    for power in range(17):
-        if speed(rows, columns, 2**power, peak, bandwidth) == peak:
-            return 2**power
-
-
-# %% 12.3 enough | wrong | the peak over the bandwidth
-def enough(rows, columns, peak, bandwidth):
-    return math.ceil(2 * peak / bandwidth)
-
-
-# %% 12.3 enough | wrong | 0 where none is
-def enough(rows, columns, peak, bandwidth):
-    for batch in range(1, 100_001):
-        if speed(rows, columns, batch, peak, bandwidth) == peak:
-            return batch
-    return 0
-
-
-# %% 12.4 segment | right | as strings
-kept, best = "s*T/q + m*q", "(s*T/m)**0.5"
-least, saving = "2*(s*m*T)**0.5", "7*h*T/(2*(2*h*7*h*T)**0.5)"
-
+# %% 12.4 segment | right | as strings and functions
+kept, best = "s*T/q + m*q", lambda T, s, m: (s * T / m) ** 0.5
+least, saving = lambda T, s, m: 2 * (s * m * T) ** 0.5, "7*h*T/(2*(2*h*7*h*T)**0.5)"
 
 # %% 12.4 segment | right | found by SymPy
 kept = T / q * s + q * m
@@ -215,84 +100,29 @@ best = sp.solve(sp.diff(kept, q), q)[0]
 least = kept.subs(q, best)
 saving = sp.simplify(7 * h * T / least.subs({s: 2 * h, m: 7 * h}))
 
-
-# %% 12.4 segment | right | as functions
-kept, best = lambda T, q, s, m: s * T / q + m * q, lambda T, s, m: (s * T / m) ** 0.5
-least, saving = lambda T, s, m: 2 * (s * m * T) ** 0.5, lambda T: (7 * T / 8) ** 0.5
-
-
-# %% 12.4 segment | wrong | the states of all steps
-kept, best, least, saving = s * T + q * m, 1, s * T + m, 7 * T / (2 * T + 7)
-
-
-# %% 12.4 segment | wrong | every segment is kept
-kept, best, least, saving = T / q * (s + q * m), T, s + T * m, 7 * T / (7 * T + 2)
-
-
-# %% 12.4 segment | wrong | the root of the length
-kept, best = T / q * s + q * m, sp.sqrt(T)
-least, saving = sp.sqrt(T) * (s + m), 7 * sp.sqrt(T) / 9
-
-
-# %% 12.4 segment | wrong | upside down
-kept, best = T / q * s + q * m, sp.sqrt(T * m / s)
-least, saving = 2 * sp.sqrt(T * s * m), sp.sqrt(7 * T / 8)
-
-
 # %% 12.4 segment | wrong | what SymPy's solve returns
 kept = T / q * s + q * m
 best = sp.solve(sp.diff(kept, q), q)
 least, saving = 2 * sp.sqrt(T * s * m), sp.sqrt(7 * T / 8)
-
 
 # %% 12.4 segment | wrong | the best q is not put in
 kept = T / q * s + q * m
 best = sp.sqrt(T * s / m)
 least, saving = kept, 7 * h * T / kept
 
-
-# %% 12.4 segment | wrong | one of the two terms
-kept, best = T / q * s + q * m, sp.sqrt(T * s / m)
-least, saving = sp.sqrt(T * s * m), sp.sqrt(7 * T / 2)
-
-
 # %% 12.4 segment | wrong | the sizes are not put in
 kept, best = T / q * s + q * m, sp.sqrt(T * s / m)
 least = 2 * sp.sqrt(T * s * m)
 saving = 7 * h * T / least
 
-
 # %% 12.5 both-ways | right | as strings
 states, scores, ratio, equal, carried = "16*n*h", "4*a*n**2", 8 / 3, "4*h/a", "8*h"
-
-
-# %% 12.5 both-ways | wrong | the hidden states only
-states, scores, ratio, equal, carried = 8 * n * h, 4 * a * n**2, 4 / 3, 2 * h / a, 4 * h
-
-
-# %% 12.5 both-ways | wrong | no heads, and 8 bytes a number
-states, scores, ratio, equal, carried = 16 * n * h, 8 * n**2, 32 / 3, 2 * h, 8 * h
-
-
-# %% 12.5 both-ways | wrong | numbers for bytes
-states, scores, ratio, equal, carried = 4 * n * h, a * n**2, 8 / 3, 4 * h / a, 2 * h
-
 
 # %% 12.5 both-ways | wrong | both directions are carried
 states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 4 * h / a, 16 * h
 
-
-# %% 12.5 both-ways | wrong | the states of the whole text are carried
-states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 4 * h / a, 8 * n * h
-
-
 # %% 12.5 both-ways | wrong | equal where there is no text
 states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 0, 8 * h
-
-
-# %% 12.5 both-ways | wrong | the ratio upside down
-states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 3 / 8, 4 * h / a, 8 * h
-
 
 # %% 12.5 both-ways | wrong | all solutions, also the empty text
 states, scores, ratio, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 8 * h
@@ -315,24 +145,10 @@ def attend(x, cache, W_q, W_k, W_v):
     return out, (torch.cat([keys, (x @ W_k.T)[:, None]], 1), torch.cat([values, (x @ W_v.T)[:, None]], 1))
 
 
-# %% 12.6 cache | wrong | not scaled
-def attend(x, cache, W_q, W_k, W_v):
-    keys, values = (torch.cat([c, (x @ W.T)[:, None]], 1) for c, W in zip(cache, (W_k, W_v)))
-    weights = (keys @ (x @ W_q.T)[..., None]).softmax(1)
-    return (weights * values).sum(1), (keys, values)
-
-
 # %% 12.6 cache | wrong | scaled by the number of keys
 def attend(x, cache, W_q, W_k, W_v):
     keys, values = (torch.cat([c, (x @ W.T)[:, None]], 1) for c, W in zip(cache, (W_k, W_v)))
     weights = (keys @ (x @ W_q.T)[..., None] / keys.shape[1] ** 0.5).softmax(1)
-    return (weights * values).sum(1), (keys, values)
-
-
-# %% 12.6 cache | wrong | matrices not transposed
-def attend(x, cache, W_q, W_k, W_v):
-    keys, values = (torch.cat([c, (x @ W)[:, None]], 1) for c, W in zip(cache, (W_k, W_v)))
-    weights = (keys @ (x @ W_q)[..., None] / x.shape[1] ** 0.5).softmax(1)
     return (weights * values).sum(1), (keys, values)
 
 
@@ -343,36 +159,12 @@ def attend(x, cache, W_q, W_k, W_v):
     return (weights * values).sum(1), torch.stack([keys, values])
 
 
-# %% 12.6 cache | wrong | softmax over the texts
-def attend(x, cache, W_q, W_k, W_v):
-    keys, values = (torch.cat([c, (x @ W.T)[:, None]], 1) for c, W in zip(cache, (W_k, W_v)))
-    weights = (keys @ (x @ W_q.T)[..., None] / x.shape[1] ** 0.5).softmax(0)
-    return (weights * values).sum(1), (keys, values)
-
-
-# %% 12.6 cache | wrong | the new pair is not kept
-def attend(x, cache, W_q, W_k, W_v):
-    keys, values = (torch.cat([c, (x @ W.T)[:, None]], 1) for c, W in zip(cache, (W_k, W_v)))
-    weights = (keys @ (x @ W_q.T)[..., None] / x.shape[1] ** 0.5).softmax(1)
-    return (weights * values).sum(1), cache
-
-
 # %% 12.6 cache-costs | right | as functions
 carried, step = lambda n, h: 8 * n * h, lambda n, h: 6 * h * h + 4 * n * h
 again = lambda n, h: n * (6 * h * h + 4 * n * h)
 
-
-# %% 12.6 cache-costs | wrong | numbers for bytes
-carried, step, again = 2 * n * h, 6 * h**2 + 4 * n * h, n * (6 * h**2 + 4 * n * h)
-
-
-# %% 12.6 cache-costs | wrong | a product with the output matrix
-carried, step, again = 8 * n * h, 8 * h**2 + 4 * n * h, n * (8 * h**2 + 4 * n * h)
-
-
 # %% 12.6 cache-costs | wrong | each symbol looks only back
 carried, step, again = 8 * n * h, 6 * h**2 + 4 * n * h, 6 * n * h**2 + 2 * n * (n + 1) * h
-
 
 # %% 12.6 cache-costs | wrong | all keys are made again in a step
 carried, step, again = 8 * n * h, 2 * h**2 + 4 * n * h**2 + 4 * n * h, n * (6 * h**2 + 4 * n * h)
@@ -384,29 +176,6 @@ def most_kept(way, T):
     with watch:
         memory.pass_through(cell, inputs, way, T if way == "whole" else 16 if way == "truncated" else int(T**0.5))
     return watch.most
-
-
-# %% 12.7 most-kept | wrong | segments of 16 steps in both ways
-def most_kept(way, T):
-    inputs = inputs_of(T)
-    with memory.Kept(without=cell.parameters()) as kept:
-        memory.pass_through(cell, inputs, way, T if way == "whole" else 16)
-    return kept.most
-
-
-# %% 12.7 most-kept | wrong | as many truncated segments as steps in one
-def most_kept(way, T):
-    inputs = inputs_of(T)
-    with memory.Kept(without=cell.parameters()) as kept:
-        memory.pass_through(cell, inputs, way, T if way == "whole" else math.isqrt(T))
-    return kept.most
-
-
-# %% 12.7 most-kept | wrong | the weights too
-def most_kept(way, T):
-    with memory.Kept() as kept:
-        memory.pass_through(cell, inputs_of(T), way, {"whole": T, "truncated": 16}.get(way, math.isqrt(T)))
-    return kept.most
 
 
 # %% 12.7 most-kept | wrong | numbers for bytes
@@ -433,13 +202,3 @@ def most_kept(way, T):
 # %% 12.7 window-factors | wrong | from 64 to 256 steps
 factors = {way: most_kept(way, 256) / most_kept(way, 64) for way in ("whole", "recomputed", "truncated")}
 reason = "a"
-
-
-# %% 12.7 window-factors | wrong | upside down
-factors = {way: most_kept(way, 256) / most_kept(way, 1024) for way in ("whole", "recomputed", "truncated")}
-reason = "a"
-
-
-# %% 12.7 window-factors | wrong | twice the bytes, so half the steps
-factors = {way: most_kept(way, 1024) / most_kept(way, 256) for way in ("whole", "recomputed", "truncated")}
-reason = "c"
