@@ -44,8 +44,8 @@ def step_jacobians(cell, network, trace):
 
     stacked = torch.tensor(np.concatenate([trace.h, trace.c], axis=-1) if cell == "lstm" else trace.h)
     steps = range(1, len(x))
-    found = [torch.autograd.functional.jacobian(lambda s, t=t: step(s, t), stacked[t - 1]) for t in steps]
-    return np.insert(np.stack(found), 0, np.nan, axis=0)
+    jacobians = [torch.autograd.functional.jacobian(lambda s, t=t: step(s, t), stacked[t - 1]) for t in steps]
+    return np.insert(np.stack(jacobians), 0, np.nan, axis=0)
 
 
 @pytest.mark.parametrize("seed", range(3))
