@@ -12,7 +12,7 @@ from unrolled.text.numbers import check_range, symbol_numbers
 from unrolled.text.pairs import Examples, PairBatch, pad_pairs, pad_tagged
 from unrolled.text.sentences import SentenceForms, split_sentences
 from unrolled.text.sources import CorpusError
-from unrolled.text.tagged import TaggedCorpus, TaggedSentence, load_atis, tagged_stories
+from unrolled.text.tagged import TaggedCorpus, TaggedSentence, tagged_stories
 from unrolled.text.vocabulary import NONE, UNKNOWN, Vocabulary, WordVocabulary, split_words
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "backwards",
     "check_range",
     "last_states",
-    "load_atis",
     "load_corpus",
     "masked_loss",
     "pad_pairs",
