@@ -14,12 +14,13 @@ from typing import Any
 
 import torch
 
+from lab.ch08_fair_comparisons.first_choice import first_choice_by_lag
 from lab.ch11_attention.bottleneck import TEST_SEED, answering, task_of
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.texts import unseen_stories
 from lab.engine.training import NATS, PARAMETERS, fit, fit_examples, parameters
 from unrolled.figures.weights import weights_script
-from unrolled.measure import evaluate, first_choice_by_lag, recall_by_lag
+from unrolled.measure import evaluate, recall_by_lag
 from unrolled.models import NeuralModel
 from unrolled.records import Metric
 from unrolled.tasks.rewriting import right

@@ -1,4 +1,4 @@
-"""The examples in the library's docstrings run as they are written, and every public class has one."""
+"""The examples in docstrings run as they are written, and every public class of the library has one."""
 
 import doctest
 import importlib
@@ -10,11 +10,13 @@ from types import ModuleType
 
 import pytest
 
+import lab
 import unrolled
 
 ROOMS = ["answers", "bptt", "cells", "decoding", "figures", "measure", "models", "ngram", "records"]
 ROOMS += ["settings", "symbolic", "tasks", "text", "training"]
 MODULES = [module.name for module in pkgutil.walk_packages(unrolled.__path__, "unrolled.")]
+MODULES += [module.name for module in pkgutil.walk_packages(lab.__path__, "lab.")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -86,7 +86,7 @@ def measure_lag(config: Config, seed: int, folder: Path) -> dict:
 
     def watch(model: LanguageModel, done: int, held_out: torch.Tensor) -> None:
         if done in config["watched"]:
-            values, _ = gradients.spectra(model.core.layers[0].W_hh.double())
+            values = torch.linalg.svdvals(model.core.layers[0].W_hh.detach().double())  # the largest first
             singular.append([values[0].item(), values.median().item(), values[-1].item()])
         if done in (0, config["recipe"]["updates"]):
             probes.append(probe(model, windows_of(held_out, config["sequences"], config["steps"])))
@@ -117,6 +117,32 @@ def lag_axes(config: Config) -> dict:
     }
 
 
+def recurrent_gradient(
+    cell: cells.Cell, inputs: torch.Tensor, loss: gradients.Loss, state: cells.State | None = None
+) -> np.ndarray:
+    """Return the elements of ∂L_T/∂W_hh as one vector, ready for a histogram.
+
+    L_T is the mean of the sequences' losses after the last step; the derivative is total. The gradients stored with the
+    weights do not change.
+
+    Args:
+        cell, inputs, loss, state: as in `gradients.gradient_by_lag`.
+
+    Returns:
+        The elements, (blocks · hidden_size²,). A gated cell has a block for each gate and candidate, in the order of
+        `cell.blocks`.
+
+    Example:
+        >>> from unrolled.cells import RNNCell
+        >>> recurrent_gradient(RNNCell(1, 4), torch.ones(2, 3, 1), lambda last: last.sum(1)).shape
+        (16,)
+    """
+    with torch.enable_grad():
+        states, _ = cells.unroll(cell, inputs, state)
+        (gradient,) = torch.autograd.grad(loss(states[:, -1]).mean(), [cell.W_hh])
+    return gradient.flatten().cpu().numpy()
+
+
 def measure_histogram(config: Config, seed: int, folder: Path) -> dict:
     """Train with windows of T steps; halfway, take the last prediction's gradient with respect to W_hh."""
     axes, seq_len, seen = histogram_axes(config), config["recipe"]["seq_len"], {}
@@ -127,7 +153,7 @@ def measure_histogram(config: Config, seed: int, folder: Path) -> dict:
             return
         cell, tokens = model.core.layers[0], windows_of(held_out, config["sequences"], steps[-1])
         inputs, loss = model.embed(tokens[:, :-1]).detach(), last_loss(model, tokens[:, -1])
-        entries = gradients.recurrent_gradient(cell, inputs[:, -seq_len:], loss)
+        entries = recurrent_gradient(cell, inputs[:, -seq_len:], loss)
         seen["counts"] = np.histogram(np.clip(entries, edges[0], edges[-1]), edges)[0].tolist()
         seen["spread"] = float(entries.std())
         with torch.no_grad():
@@ -135,9 +161,7 @@ def measure_histogram(config: Config, seed: int, folder: Path) -> dict:
             seen["loss"] = loss(last).mean().item()
             states, _ = cells.unroll(cell, inputs)  # (batch, time, hidden)
             before = torch.cat([torch.zeros_like(states[:, :1]), states[:, :-1]], dim=1)
-        seen["by_steps"] = [
-            float(gradients.recurrent_gradient(cell, inputs[:, -m:], loss, before[:, -m]).std()) for m in steps
-        ]
+        seen["by_steps"] = [float(recurrent_gradient(cell, inputs[:, -m:], loss, before[:, -m]).std()) for m in steps]
 
     return {"nats": train_watched(config, seed, watch)} | seen
 

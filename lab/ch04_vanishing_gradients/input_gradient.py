@@ -27,6 +27,33 @@ from unrolled.models import LanguageModel
 from unrolled.records import Metric
 
 
+def input_gradients(read: gradients.Loss, inputs: torch.Tensor, loss: gradients.Loss) -> torch.Tensor:
+    """Return ∂L_T/∂x_t of every sequence at every lag T − t: the sensitivity of the last loss to each input.
+
+    This compares models that have no state in common, such as a recurrent network and a transformer.
+
+    Args:
+        read: maps inputs, (batch, time, input_size), to hidden states, (batch, time, hidden_size). For a recurrent
+            language model it is ``lambda x: model.core(x, model.initial_state(len(x)))[0]``, for a transformer
+            ``model.attend``.
+        inputs: (batch, time, input_size).
+        loss: maps the last hidden state to one loss for each sequence.
+
+    Returns:
+        The gradients, (batch, time, input_size), float64: at lag 0 that of the last input.
+
+    Example:
+        >>> doubles = lambda inputs: 2 * inputs
+        >>> input_gradients(doubles, torch.zeros(1, 2, 1), lambda last: last[:, 0]).tolist()
+        [[[2.0], [0.0]]]
+    """
+    inputs = inputs.detach().requires_grad_()
+    with torch.enable_grad():
+        losses = loss(read(inputs)[:, -1])
+        (gradient,) = torch.autograd.grad(losses.sum(), inputs)  # sequences do not interact
+    return gradient.double().flip(1)
+
+
 def terms(network: LanguageModel, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the gradient of the last prediction's loss with respect to the input at every lag.
 
@@ -43,7 +70,7 @@ def terms(network: LanguageModel, tokens: torch.Tensor) -> tuple[torch.Tensor, t
         return network.core(inputs, network.initial_state(len(inputs)))[0]
 
     inputs, symbols = network.embed(tokens[:, :-1]), tokens[:, :-1].flip(1)  # the symbols by lag
-    gradient = gradients.input_gradients(read, inputs, last_loss(network, tokens[:, -1]))
+    gradient = input_gradients(read, inputs, last_loss(network, tokens[:, -1]))
     norms = gradient.norm(dim=-1)  # (sequences, steps)
     (_, steps, embedding_size), vocab_size = gradient.shape, network.vocab_size
     sums = gradient.new_zeros(steps * vocab_size, embedding_size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from lab.engine.experiment import Config, Experiment, cell
 from lab.engine.tasks import ENDING, attempt, ending
@@ -12,12 +13,33 @@ from unrolled import tasks
 from unrolled.records import Metric
 
 
+@torch.no_grad()
+def counted(model: nn.Module, limit: int) -> torch.Tensor:
+    """Return for n = 1 … limit whether a model of `tasks.Counting` answers correctly at every b of aⁿbⁿ.
+
+    Args:
+        model: maps inputs (batch, time, 2) to logits (batch, time, 1).
+        limit: the largest n.
+
+    Returns:
+        Booleans, (limit,).
+
+    Example:
+        >>> from unrolled.cells import RNNCell
+        >>> counted(tasks.SequenceModel(RNNCell(2, 4), 1), limit=20).shape
+        torch.Size([20])
+    """
+    inputs, targets = tasks.Counting.strings(torch.arange(1, limit + 1), 2 * limit)
+    says_last = model(inputs.to(next(model.parameters()).device))[..., 0].cpu() > 0  # (limit, 2 limit)
+    return ((says_last == (targets == 1)) | (targets < 0)).all(dim=1)
+
+
 def measure(config: Config, seed: int, folder: Path) -> dict:
     """Train a cell to count; ask it for aⁿbⁿ with n far beyond those that it was trained on."""
     task = tasks.Counting(config["length"])
     torch.manual_seed(seed)
     model, outcome = attempt(config, task, seed)
-    right = tasks.counted(model, config["limit"]).tolist()
+    right = counted(model, config["limit"]).tolist()
     ended = ending(outcome, task)
     return {name: ended[name] for name in ENDED} | {"reach": [*right, False].index(False)}
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from lab.ch08_fair_comparisons.first_choice import first_choice_by_lag
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.scoring import BY_STORY, by_story
 from lab.engine.search import TRIALS, Budgets, Setting, search
@@ -20,7 +21,7 @@ from lab.engine.store import kept
 from lab.engine.texts import Encoded, encoded, unseen_stories
 from lab.engine.training import NATS, PARAMETERS, fit, parameters, training_seconds
 from unrolled import cells
-from unrolled.measure import evaluate, first_choice_by_lag
+from unrolled.measure import evaluate
 from unrolled.models import LanguageModel, NeuralModel, evaluating
 from unrolled.records import Metric
 from unrolled.text import stories

@@ -16,12 +16,13 @@ import numpy as np
 
 from lab.ch02_vanilla_rnn.recall import EDGES, RECALL, measure_recall, recall_axes
 from lab.ch06_gru import cells_over_budget
+from lab.ch08_fair_comparisons import breakdown
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.scoring import SCORES, scores
 from lab.engine.search import TRIALS, chosen, grid, search, with_setting
 from lab.engine.texts import Encoded, encoded, unseen_stories
 from lab.engine.training import NATS, fit
-from unrolled.measure import breakdown, evaluate, token_nats
+from unrolled.measure import evaluate, token_nats
 from unrolled.measure.evaluation import Model
 from unrolled.ngram import Counts, ModifiedKneserNey
 from unrolled.records import Metric

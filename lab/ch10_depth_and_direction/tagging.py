@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import torch
 
+from lab.ch10_depth_and_direction.atis import load_atis
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.search import TRIALS, Budgets, Setting, search_answering
 from lab.engine.training import (
@@ -36,7 +37,6 @@ from unrolled.text import (
     TaggedCorpus,
     TaggedSentence,
     WordVocabulary,
-    load_atis,
     pad_tagged,
     stories,
     tagged_stories,

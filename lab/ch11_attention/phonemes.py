@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 import torch
 
+from lab.ch11_attention.graphones import JointSequence
+from lab.ch11_attention.pronunciations import Pronunciations, load_cmudict
+from lab.ch11_attention.transcription import error_rates
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.search import TRIALS, Setting, decided, grid, search_answering
 from lab.engine.training import (
@@ -26,11 +29,9 @@ from lab.engine.training import (
     training_seconds,
 )
 from unrolled.decoding import translate
-from unrolled.measure import error_rates
 from unrolled.models import EncoderDecoder
-from unrolled.ngram import JointSequence
 from unrolled.records import Metric
-from unrolled.text import Examples, Pronunciations, Vocabulary, WordVocabulary, load_cmudict, pad_pairs
+from unrolled.text import Examples, Vocabulary, WordVocabulary, pad_pairs
 
 START, STOP = 0, 1
 MOST = 40  # symbols of a target, its end symbol included; the longest word of the dictionary has fewer phonemes

@@ -14,12 +14,13 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from lab.ch13_modern_recurrence.associative_recall import AssociativeRecall
 from lab.engine.experiment import Config, Experiment, cell
 from lab.engine.search import decided, grid
 from lab.engine.tasks import ENDING, TRIALS, Attending, ending, search_on, train_on
 from unrolled import settings
 from unrolled.records import Metric
-from unrolled.tasks import AssociativeRecall, ShellGame, Task
+from unrolled.tasks import ShellGame, Task
 
 RATES = [1e-3, 3e-3, 1e-2, 3e-2]
 ORTHOGONAL = {"initialisation": "orthogonal"}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unrolled.ngram import HiddenMarkovTagger, MostFrequentTag
-from unrolled.text import CorpusError, TaggedSentence, load_atis, tagged_stories
+from unrolled.text import TaggedSentence, tagged_stories
 
 TRAIN = [
     TaggedSentence(("they", "fish"), ("PRON", "VERB")),
@@ -74,19 +74,6 @@ def test_context_decides_where_a_word_alone_cannot():
         for index, tagger in enumerate((most, markov)):
             right[index] += sum(map(str.__eq__, tagger.tags(sentence.words), sentence.tags))
     assert right[1] > right[0]
-
-
-def test_on_atis_the_most_frequent_tag_is_right_as_often_as_is_known():
-    pytest.importorskip("conllu", reason="the package conllu is not installed")
-    try:
-        corpus = load_atis()
-    except CorpusError as error:
-        if "cannot download" not in str(error):
-            raise
-        pytest.skip(f"no network and no mirror: {error}")
-    tagger = MostFrequentTag(corpus.train)
-    right = sum(sum(map(str.__eq__, tagger.tags(each.words), each.tags)) for each in corpus.test)
-    assert right == 6314 and round(100 * right / 6580, 2) == 95.96
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from counter import Counter
-from unrolled.cells import CELLS, LSTMCell, RNNCell, initialise, unroll
-from unrolled.tasks import TASKS, Adding, Copy, Counting, SequenceModel, counted, score, solve
+from unrolled.cells import CELLS, RNNCell, initialise, unroll
+from unrolled.tasks import TASKS, Adding, Copy, Counting, SequenceModel, score, solve
 
 
 def seeded(seed=0):
@@ -96,11 +96,7 @@ def test_the_trivial_loss_of_counting_is_that_of_the_best_constant_answer():
     assert task.goal == task.trivial / 1000
 
 
-def test_who_counts_is_right_and_who_counts_so_far_is_right_so_far():
-    assert counted(Counter(), 40).tolist() == [True] * 40
-    assert counted(Counter(limit=25), 40).tolist() == [True] * 25 + [False] * 15
-    torch.manual_seed(0)
-    assert not counted(SequenceModel(LSTMCell(2, 4), 1), 40).all()
+def test_who_counts_has_solved_the_task():
     assert solve(Counter(), Counting(20), updates=1, score_every=1).success
 
 

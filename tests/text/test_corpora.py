@@ -139,6 +139,20 @@ def test_names_are_split_as_makemore_splits_them(place, cache):
     assert corpus.test == "".join(f"{word}\n" for word in words[22:])
 
 
+def test_a_word_goes_to_its_part_with_all_alternatives_whatever_the_order():
+    entries = [f"w{'abcdefghij'[n % 10]}{n}({k}) AH0\n" for n in range(400) for k in (1, 2)]
+    parts = sources.by_word({"": "".join(entries)})
+    random.Random(0).shuffle(entries)
+    again = sources.by_word({"": "".join(entries)})
+    words = [{sources.headword(line) for line in part.splitlines()} for part in parts]
+    assert words == [{sources.headword(line) for line in part.splitlines()} for part in again]
+    assert not words[0] & words[1] and not words[0] & words[2] and not words[1] & words[2]
+    assert sum(map(len, words)) == 400 and [round(len(part) / 400, 1) for part in words] in (
+        [0.8, 0.1, 0.1],
+        [0.9, 0.0, 0.1],
+    )
+
+
 BOOK = """\ufeffThe Project Gutenberg EBook of The {0} Book\r
 \r
 *** START OF THIS PROJECT GUTENBERG EBOOK THE {0} BOOK ***\r

@@ -1,27 +1,20 @@
 """Measurements of trained models, and of what it costs to train them (chapters 4, 5, 7 and 12).
 
-`evaluation` scores a text, `recall` tests what was remembered, and `breakdown` finds where the loss comes from.
-`transcription` counts the errors of what was written, and `comparison` asks whether a difference would come out the
-same again. `gradients` and `jacobians` follow the derivative back through time; `neurons` and `influence` look at
-single units and symbols, and `probes` ask what a linear classifier reads off the states. `submission` scores a model
+`evaluation` scores a text, `recall` tests what was remembered, and `comparison` asks whether a difference would come
+out the same again. `gradients` and `jacobians` follow the derivative back through time; `neurons` and `influence` look
+at single units and symbols, and `probes` ask what a linear classifier reads off the states. `submission` scores a model
 that somebody else wrote. `hardware` times the machine, and `memory` counts what a backward pass keeps.
 """
 
-from unrolled.measure import breakdown, comparison, gradients, hardware, memory, neurons, probes, submission
+from unrolled.measure import comparison, gradients, hardware, memory, neurons, probes, submission
 from unrolled.measure.evaluation import Score, evaluate, token_nats
 from unrolled.measure.influence import symbol_influence
-from unrolled.measure.recall import first_choice_by_lag, recall_by_lag
-from unrolled.measure.transcription import ErrorRates, edit_distance, error_rates
+from unrolled.measure.recall import recall_by_lag
 
 __all__ = [
-    "ErrorRates",
     "Score",
-    "breakdown",
     "comparison",
-    "edit_distance",
-    "error_rates",
     "evaluate",
-    "first_choice_by_lag",
     "gradients",
     "hardware",
     "memory",

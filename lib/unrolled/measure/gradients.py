@@ -21,13 +21,10 @@ __all__ = [
     "Loss",
     "gradient_by_lag",
     "half_life",
-    "input_gradients",
     "lag_of",
     "lyapunov",
     "product",
-    "recurrent_gradient",
     "slopes",
-    "spectra",
     "state_jacobians",
 ]
 
@@ -85,23 +82,6 @@ def lag_of(left: np.ndarray, share: float = 0.5) -> np.ndarray:
     return np.where(after == 0, np.inf, lag)[..., 0]
 
 
-def _losses(loss: Loss, last: torch.Tensor) -> torch.Tensor:
-    """Return the losses of the last state, (batch,); raise ValueError if they have another shape."""
-    losses = loss(last)
-    if losses.shape != last.shape[:1]:
-        raise ValueError(
-            f"the loss has shape {tuple(losses.shape)}; one for each sequence is expected, {tuple(last.shape[:1])}: "
-            'use reduction="none"'
-        )
-    return losses
-
-
-def _check_finite(name: str, matrices: torch.Tensor) -> None:
-    """Raise ValueError, naming the matrices, where one of their numbers is NaN or infinite."""
-    if not matrices.isfinite().all():
-        raise ValueError(f"{name} hold numbers that are not finite; use a model whose weights are")
-
-
 def _parts(state: State) -> tuple[torch.Tensor, ...]:
     """Return a cell's state as a tuple of tensors, also if it is a single tensor."""
     return state if isinstance(state, tuple) else (state,)
@@ -148,91 +128,16 @@ def gradient_by_lag(
             # The plain step: a kernel returns h_t and c_t as results that do not depend on each other.
             current = _parts(unroll(cell, x, current if len(current) > 1 else current[0], plain=True)[1])
             visited.append(current[index])
+        losses = loss(current[0])
+        if losses.shape != (len(inputs),):
+            raise ValueError(
+                f"the loss has shape {tuple(losses.shape)}; one for each sequence is expected, ({len(inputs)},): "
+                'use reduction="none"'
+            )
         # Sequences do not interact, so the gradient of the sum holds each sequence's own.
-        gradients = torch.autograd.grad(_losses(loss, current[0]).sum(), visited)
+        gradients = torch.autograd.grad(losses.sum(), visited)
     # Squares of small numbers underflow long before the numbers do, so the norms are taken in float64.
     return torch.stack([gradient.double().norm(dim=-1) for gradient in reversed(gradients)], dim=1)
-
-
-def input_gradients(read: Loss, inputs: torch.Tensor, loss: Loss) -> torch.Tensor:
-    """Return ∂L_T/∂x_t of every sequence at every lag T − t: the sensitivity of the last loss to each input.
-
-    This compares models that have no state in common, such as a recurrent network and a transformer.
-
-    Args:
-        read: maps inputs, (batch, time, input_size), to hidden states, (batch, time, hidden_size). For a recurrent
-            language model it is ``lambda x: model.core(x, model.initial_state(len(x)))[0]``, for a transformer
-            ``model.attend``.
-        inputs: (batch, time, input_size).
-        loss: maps the last hidden state to one loss for each sequence.
-
-    Returns:
-        The gradients, (batch, time, input_size), float64: at lag 0 that of the last input.
-
-    Raises:
-        ValueError: the loss does not return one number for each sequence.
-
-    Example:
-        >>> doubles = lambda inputs: 2 * inputs
-        >>> input_gradients(doubles, torch.zeros(1, 2, 1), lambda last: last[:, 0]).tolist()
-        [[[2.0], [0.0]]]
-    """
-    inputs = inputs.detach().requires_grad_()
-    with torch.enable_grad():
-        losses = _losses(loss, read(inputs)[:, -1])
-        (gradient,) = torch.autograd.grad(losses.sum(), inputs)  # sequences do not interact
-    return gradient.double().flip(1)
-
-
-def recurrent_gradient(cell: Cell, inputs: torch.Tensor, loss: Loss, state: State | None = None) -> np.ndarray:
-    """Return the elements of ∂L_T/∂W_hh as one vector, ready for a histogram.
-
-    L_T is the mean of the sequences' losses after the last step; the derivative is total. The gradients stored with the
-    weights do not change.
-
-    Args:
-        cell, inputs, loss, state: as in `gradient_by_lag`.
-
-    Returns:
-        The elements, (blocks · hidden_size²,). A gated cell has a block for each gate and candidate, in the order of
-        `cell.blocks`.
-
-    Raises:
-        ValueError: what `gradient_by_lag` raises.
-
-    Example:
-        >>> from unrolled.cells import RNNCell
-        >>> recurrent_gradient(RNNCell(1, 4), torch.ones(2, 3, 1), lambda last: last.sum(1)).shape
-        (16,)
-    """
-    with torch.enable_grad():
-        states, _ = unroll(cell, inputs, state)
-        (gradient,) = torch.autograd.grad(_losses(loss, states[:, -1]).mean(), [cell.W_hh])
-    return gradient.flatten().cpu().numpy()
-
-
-@torch.no_grad()
-def spectra(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the singular values and the eigenvalues of matrices, the largest first.
-
-    Args:
-        matrices: (…, h, h).
-
-    Returns:
-        The singular values, (…, h), and the eigenvalues, complex, sorted by absolute value, (…, h).
-
-    Raises:
-        ValueError: a number is not finite.
-
-    Example:
-        >>> singular, eigenvalues = spectra(torch.tensor([[0.5, 100.0], [0.0, 0.25]]))
-        >>> bool(singular[0] > 100), eigenvalues.abs().tolist()
-        (True, [0.5, 0.25])
-    """
-    _check_finite("matrices", matrices)  # PyTorch would end the process
-    eigenvalues = torch.linalg.eigvals(matrices)
-    order = eigenvalues.abs().argsort(dim=-1, descending=True)
-    return torch.linalg.svdvals(matrices), eigenvalues.gather(-1, order)
 
 
 @torch.no_grad()
@@ -262,7 +167,8 @@ def product(jacobians: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """
     if jacobians.ndim < 3 or jacobians.shape[-1] != jacobians.shape[-2]:
         raise ValueError(f"jacobians have shape {tuple(jacobians.shape)}; (…, time, h, h) is expected")
-    _check_finite("jacobians", jacobians)
+    if not jacobians.isfinite().all():
+        raise ValueError("jacobians hold numbers that are not finite; use a model whose weights are")
     matrix = torch.eye(jacobians.shape[-1]).to(jacobians).expand(*jacobians.shape[:-3], -1, -1)
     log_scale = jacobians.new_zeros(jacobians.shape[:-3])
     matrices, log_scales = [matrix], [log_scale]

@@ -1,12 +1,10 @@
-"""Models that count: language models (chapter 1), taggers (chapter 10) and letters to phonemes (chapter 11).
+"""Models that count: language models (chapter 1) and taggers (chapter 10).
 
 `counts` finds the n-grams of every order in one sort; `models` turns them into probabilities: maximum likelihood,
-additive smoothing, Kneser–Ney and its modified form. `tagging` gives words their tags, and `graphones` words their
-phonemes.
+additive smoothing, Kneser–Ney and its modified form. `tagging` gives words their tags.
 """
 
 from unrolled.ngram.counts import Counts, Level
-from unrolled.ngram.graphones import JointSequence
 from unrolled.ngram.models import AddK, KneserNey, MaximumLikelihood, ModifiedKneserNey, NGram
 from unrolled.ngram.tagging import HiddenMarkovTagger, MostFrequentTag
 
@@ -14,7 +12,6 @@ __all__ = [
     "AddK",
     "Counts",
     "HiddenMarkovTagger",
-    "JointSequence",
     "KneserNey",
     "Level",
     "MaximumLikelihood",

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, one_hot
 
 
@@ -204,25 +203,3 @@ class Counting:
         """Return the mean cross-entropy over all b, for logits (batch, 2 length, 1) and targets (batch, 2 length)."""
         is_b = targets >= 0
         return binary_cross_entropy_with_logits(outputs[..., 0][is_b], targets[is_b])
-
-
-@torch.no_grad()
-def counted(model: nn.Module, limit: int) -> torch.Tensor:
-    """Return for n = 1 … limit whether a model of `Counting` answers correctly at every b of aⁿbⁿ.
-
-    Args:
-        model: maps inputs (batch, time, 2) to logits (batch, time, 1).
-        limit: the largest n.
-
-    Returns:
-        Booleans, (limit,).
-
-    Example:
-        >>> from unrolled.cells import RNNCell
-        >>> from unrolled.tasks import SequenceModel
-        >>> counted(SequenceModel(RNNCell(2, 4), 1), limit=20).shape
-        torch.Size([20])
-    """
-    inputs, targets = Counting.strings(torch.arange(1, limit + 1), 2 * limit)
-    says_last = model(inputs.to(next(model.parameters()).device))[..., 0].cpu() > 0  # (limit, 2 limit)
-    return ((says_last == (targets == 1)) | (targets < 0)).all(dim=1)

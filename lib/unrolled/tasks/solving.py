@@ -4,16 +4,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from unrolled import cells
-from unrolled.tasks.memory import Adding, Copy, Counting
-from unrolled.tasks.state import AssociativeRecall, ShellGame
 
-Task = Adding | Copy | Counting | ShellGame | AssociativeRecall
+
+class Task(Protocol):
+    """What `solve` trains on: random sequences of vectors with their targets, and the price of an answer.
+
+    Attributes:
+        input_size: the length of a step's vector.
+        output_size: the size of an answer.
+        trivial: the loss of the best answer without memory.
+        goal: the loss below which the task counts as solved.
+    """
+
+    input_size: int
+    output_size: int
+    trivial: float
+    goal: float
+
+    def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return a batch of inputs, (batch, time, input_size), and of targets, drawn on the CPU."""
+
+    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the mean loss, for outputs (batch, time, output_size)."""
 
 
 class SequenceModel(nn.Module):
@@ -58,6 +77,7 @@ class Outcome:
 
     Example:
         >>> from unrolled.cells import RNNCell
+        >>> from unrolled.tasks import Adding
         >>> outcome = solve(SequenceModel(RNNCell(2, 4), 1), Adding(50), updates=3, score_every=2, sequences=20)
         >>> outcome.success, outcome.updates, outcome.scored
         (False, 3, [2, 3])
@@ -82,6 +102,7 @@ def score(model: nn.Module, task: Task, sequences: int, generator: torch.Generat
         generator: draws them, on the CPU.
 
     Example:
+        >>> from unrolled.tasks import Adding
         >>> model = SequenceModel(cells.RNNCell(2, 1), 1)
         >>> _ = nn.init.zeros_(model.output.weight), nn.init.ones_(model.output.bias)  # the answer is always 1
         >>> loss = score(model, Adding(30), 2000, torch.Generator().manual_seed(0))
@@ -133,6 +154,7 @@ def solve(
         ValueError: a number that must be positive is not.
 
     Example:
+        >>> from unrolled.tasks import Adding
         >>> _ = torch.manual_seed(0)
         >>> model = SequenceModel(cells.RNNCell(2, 16), 1)
         >>> outcome = solve(model, Adding(2), updates=400, learning_rate=0.01, score_every=20)

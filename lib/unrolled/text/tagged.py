@@ -1,4 +1,4 @@
-"""Sentences with a tag for each word: the questions of ATIS, and stories whose grammar knows the class of every word.
+"""Sentences with a tag for each word, and stories whose grammar knows the class of every word.
 
 A tagger of the stories has a known optimum. A story has one derivation, which decides the class of each of its words:
 whoever reads the whole story can be right every time. Whoever reads only from the left cannot: the word after "her"
@@ -7,15 +7,13 @@ decides whether it stands for a person, as in "thanked her", or for an owner, as
 
 from __future__ import annotations
 
-import io
 import random
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from unrolled.text import stories
-from unrolled.text.corpora import load_corpus
 from unrolled.text.grammar import ARTICLES, Slot
 
 CLASSES = (  # value lists of the grammar that are classes of words; pronouns are classes by their form
@@ -65,47 +63,6 @@ class TaggedCorpus:
     def tags(self) -> tuple[str, ...]:
         """The tags of the training sentences, each once, in alphabetical order."""
         return tuple(sorted({tag for sentence in self.train for tag in sentence.tags}))
-
-
-def read_conllu(text: str) -> Iterator[TaggedSentence]:
-    """Yield the sentences of a text in CoNLL-U with their universal part-of-speech tags.
-
-    Words that are written together, such as "don't", count as the words that they consist of.
-
-    Args:
-        text: a treebank's file.
-
-    Raises:
-        ModuleNotFoundError: the package ``conllu`` is not installed.
-        ValueError: a word has no tag, or a sentence no word.
-    """
-    try:
-        import conllu
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "reading CoNLL-U needs the package conllu, which is not installed; "
-            'install it with: pip install conllu, or with the library: pip install "unrolled[tagging]"'
-        ) from error
-    for number, sentence in enumerate(conllu.parse_incr(io.StringIO(text)), start=1):
-        tokens = [token for token in sentence if isinstance(token["id"], int)]  # a range is words written together
-        if not tokens or any(token["upos"] in (None, "_") for token in tokens):
-            raise ValueError(f"sentence {number} has a word without a tag, or no word; give a treebank that is tagged")
-        yield TaggedSentence(tuple(token["form"] for token in tokens), tuple(token["upos"] for token in tokens))
-
-
-def load_atis() -> TaggedCorpus:
-    """Return the corpus ``atis``, 4,274, 572 and 586 questions, in the parts that were published.
-
-    Raises:
-        CorpusError: what `load_corpus` raises.
-        ModuleNotFoundError: what `read_conllu` raises.
-
-    Example:
-        >>> load_atis().test[0].words[:4]  # doctest: +SKIP
-        ('what', 'are', 'the', 'coach')
-    """
-    corpus = load_corpus("atis")
-    return TaggedCorpus(*(tuple(read_conllu(part)) for part in (corpus.train, corpus.validation, corpus.test)))
 
 
 class _TaggedDraft(stories.Draft):

@@ -7,8 +7,7 @@ import random
 import pytest
 import torch
 
-from unrolled.ngram import JointSequence
-from unrolled.ngram.graphones import align
+from lab.ch11_attention.graphones import JointSequence, align
 
 SOUNDS = {"a": ("AE",), "b": ("B",), "e": (), "x": ("K", "S"), "t": ("T",), "o": ("OW",)}
 

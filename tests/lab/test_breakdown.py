@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unrolled.measure import breakdown
+from lab.ch08_fair_comparisons import breakdown
 from unrolled.text import stories
 
 

@@ -5,8 +5,7 @@ import random
 import nltk
 import pytest
 
-from unrolled.measure import edit_distance, error_rates
-from unrolled.measure.transcription import word_errors
+from lab.ch11_attention.transcription import edit_distance, error_rates, word_errors
 
 
 def test_the_edit_distance_is_nltks():

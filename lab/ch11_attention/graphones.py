@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import torch
 
-from unrolled.ngram.counts import Counts
-from unrolled.ngram.models import KneserNey
+from unrolled.ngram import Counts, KneserNey
 from unrolled.text import NONE
 
 Graphone = tuple[str, tuple[str, ...]]

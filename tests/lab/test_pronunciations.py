@@ -1,10 +1,9 @@
-"""The pronouncing dictionary: stress dropped, split by word, what is written with marks counted and left out."""
-
-import random
+"""The pronouncing dictionary: stress dropped, and what is written with marks counted and left out."""
 
 import pytest
 
-from unrolled.text import CorpusError, pronunciations, sources
+from lab.ch11_attention import pronunciations
+from unrolled.text import CorpusError
 
 LINES = [
     "'bout B AW1 T",
@@ -27,20 +26,6 @@ def test_stress_and_remarks_are_dropped_and_alternatives_that_then_agree_are_one
 def test_an_entry_without_phonemes_is_refused():
     with pytest.raises(ValueError, match="the entry 'zoo # animals' has no phonemes"):
         pronunciations.read_dictionary("zoo # animals")
-
-
-def test_a_word_goes_to_its_part_with_all_alternatives_whatever_the_order():
-    entries = [f"w{'abcdefghij'[n % 10]}{n}({k}) AH0\n" for n in range(400) for k in (1, 2)]
-    parts = sources.by_word({"": "".join(entries)})
-    random.Random(0).shuffle(entries)
-    again = sources.by_word({"": "".join(entries)})
-    words = [{sources.headword(line) for line in part.splitlines()} for part in parts]
-    assert words == [{sources.headword(line) for line in part.splitlines()} for part in again]
-    assert not words[0] & words[1] and not words[0] & words[2] and not words[1] & words[2]
-    assert sum(map(len, words)) == 400 and [round(len(part) / 400, 1) for part in words] in (
-        [0.8, 0.1, 0.1],
-        [0.9, 0.0, 0.1],
-    )
 
 
 def test_the_real_dictionary_has_its_words_in_three_parts():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unrolled.text.corpora import load_corpus
+from unrolled.text import load_corpus
 from unrolled.text.sources import headword
 
 Phonemes = tuple[str, ...]
