@@ -126,9 +126,10 @@ def test_what_is_timed_is_all_the_updates_of_a_real_training_of_equally_many_sym
         done.append((id(model), recipe.precision, recipe.batch, len(losses)))
 
     monkeypatch.setattr(timing, "train", watched)
-    configs = {label: small("batching-time", label) for label in lab.find("batching-time").contenders}
-    for config in configs.values():
-        config["batches"], config["least"], config["recipe"]["seq_len"] = [1, 4], 16, 2
+    configs = {
+        label: small("batching-time", label, batches=[1, 4], least=16) | {"recipe": config["recipe"] | {"seq_len": 2}}
+        for label, config in lab.find("batching-time").contenders.items()
+    }
     metrics = timing.measure_batching(configs, 0, tmp_path)
     assert all(measured == {"microseconds": [1e6 / 16] * 2} for measured in metrics.values())
     assert list(metrics) == [f"{core} {bits}" for core in ("lstm", "torch-lstm") for bits in ("float32", "bf16")]
