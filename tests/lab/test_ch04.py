@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 import lab
 from lab.ch04_vanishing_gradients import copy_adding, gradients, input_gradient
 from lab.engine import tasks as engine_tasks
-from lab.engine.experiment import model, text
+from lab.engine.experiment import model, recipe, text
 from lab.engine.tasks import ending, initialised_cell
 from lab.engine.texts import Encoded
 from small_experiments import small
@@ -243,7 +243,8 @@ def test_each_moment_is_probed_once_and_kept(tmp_path, hold_out, monkeypatch):
 def test_a_signal_is_what_both_halves_agree_on(network, monkeypatch):
     """The norm of a mean of random vectors is never zero; the product of two such means is, on average."""
     read = Encoded(None, drawn(1, 400)[0], drawn(1, 400, seed=1)[0])
-    config = {"recipe": {"batch": 4, "seq_len": 8}, "sequences": 20, "steps": STEPS, "minibatches": 3}
+    steps = recipe(updates=1, symbols_per_update=32, seq_len=8, learning_rate=1.0)
+    config = {"recipe": steps, "sequences": 20, "steps": STEPS, "minibatches": 3}
     agreed, halves = torch.randn(STEPS, 5, 3), []
 
     def terms(network, tokens):

@@ -162,6 +162,8 @@ def test_the_text_is_the_stories_of_the_test_themselves(hold_out):
 def test_each_model_is_asked_in_every_respect_in_the_test(label, tmp_path, hold_out):
     hold_out(2000)
     config = small("stories-chars", label, positions=[0, 1, 2000], edges=[1, 50, 500], asked=8000)
+    if "context" in config.get("model", {}):
+        config["model"]["context"] = 16
     metrics, read, (_, test) = model_kinds.measure(config, 0, tmp_path), encoded(config), unseen_stories()
     if label == "3-gram":
         model = ModifiedKneserNey(Counts(read.training, len(read.vocabulary), 3))
