@@ -75,7 +75,7 @@ compat: environment  ## other Pythons, packages, processors; all graded (PART=te
 
 claims: environment  ## every chapter's asserts under five fresh seeds, one and two threads; ten kills (CHAPTER=02: one)
 	@$(RUN) tools/claims.py $(CHAPTER)
-	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/training/test_kills.py)
+	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/lab/test_kills.py)
 
 gpu: environment  ## on a GPU: every solution, and every chapter at full size; goes on where it was stopped
 	@status=0; $(RUN) tools/gpu.py || status=1; $(RUN) tools/record_page.py; exit $$status
