@@ -73,7 +73,7 @@ compat: environment  ## other Pythons, packages, processors; all graded (PART=te
 
 claims: environment  ## every chapter's asserts under five fresh seeds, one and two threads; ten kills (CHAPTER=02: one)
 	@$(NOTEBOOKS) claims $(CHAPTER)
-	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/training/test_kills.py)
+	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/lab/test_kills.py)
 
 gpu: environment  ## on a GPU: every solution, and every chapter at full size; goes on where it was stopped
 	@$(NOTEBOOKS) gpu

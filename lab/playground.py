@@ -36,7 +36,7 @@ def script(config: Config, network: NeuralModel, *vocabularies: Any) -> str:
     name, about = config["name"], {}
     if "text" in config:
         grammar = stories.grammar()
-        floor = grammar.entropy_per_word() if config["text"]["words"] else grammar.entropy_per_character()
+        floor = grammar.entropy_per_word() if config["text"].get("words") else grammar.entropy_per_character()
         about = {"floor": round(floor, 6)}
     vocabulary = vocabularies if len(vocabularies) > 1 else vocabularies[0]
     return weights_script(name, rounded(network, config.get("fraction", FRACTION)), vocabulary, **about)
@@ -80,7 +80,7 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
         pairs = task.pairs(config["asked"], torch.Generator().manual_seed(TEST_SEED % 2**32))
         return facts | {"exact": right(network, pairs, task.most)}
     _, test = unseen_stories()
-    ask = first_choice_by_lag if config["text"]["words"] else recall_by_lag
+    ask = first_choice_by_lag if config["text"].get("words") else recall_by_lag
     shares, counts = ask(network, read.vocabulary, test, "name", EDGES)
     nats = evaluate(network, read.test).nats_per_symbol
     return facts | {"nats": nats, "name": shares.tolist(), "name_asked": counts.tolist()}

@@ -20,7 +20,7 @@ from lab.ch06_gru import cells_over_budget
 from lab.engine.experiment import Config, Experiment
 from lab.engine.store import kept
 from lab.engine.texts import Encoded, encoded
-from lab.engine.training import NATS, fit
+from lab.engine.training import NATS, fit, recipe_of
 from unrolled import settings
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
@@ -99,12 +99,12 @@ def noise(network: LanguageModel, tokens: torch.Tensor, batches: int) -> float:
 
 def probe(network: LanguageModel, read: Encoded, config: Config) -> dict:
     """Return the metrics of one moment of the training: `METRICS` without the nats."""
-    recipe, device = config["recipe"], settings.device()
+    recipe, device = recipe_of(config), settings.device()
     tokens = windows_of(read.held_out.to(device), config["sequences"], config["steps"])
     medians, means = zip(*(terms(network, half) for half in (tokens[::2], tokens[1::2])), strict=True)
     # The halves err independently: the expectation of their product is the square of the mean's norm, without a bias.
     squared = (means[0] * means[1]).sum(dim=(1, 2))
-    batches = windows_of(read.training.to(device), config["minibatches"] * recipe["batch"], recipe["seq_len"])
+    batches = windows_of(read.training.to(device), config["minibatches"] * recipe.batch, recipe.seq_len)
     shuffled = batches[torch.randperm(len(batches), generator=torch.Generator().manual_seed(0))]
     return {
         "lag": (sum(medians) / 2).tolist(),

@@ -74,7 +74,7 @@ class Numbered(NamedTuple):
 
 def numbered(config: Config) -> Numbered:
     """Return the tagged sentences that a configuration has under ``text``, in numbers."""
-    corpus = tagged(config["text"]["corpus"], config["text"]["characters"])
+    corpus = tagged(config["text"]["corpus"], config["text"].get("characters"))
     return Numbered(WordVocabulary(corpus.words), WordVocabulary.of(["<unk>", *corpus.tags]), corpus)
 
 

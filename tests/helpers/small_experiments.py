@@ -1,28 +1,21 @@
 """Experiments on a little text with small models, and a look at what is trained."""
 
-from unrolled.experiments import base, reading
-
+import lab
+from lab.engine import golden, training
+from lab.engine.experiment import Config
 from unrolled.training import History, Recipe
 
-SIZES = {"hidden_size": 4, "embedding_size": 4, "context": 16, "num_heads": 2}
-STEPS = {"updates": 3, "batch": 4, "seq_len": 16}
 
+def small(name: str, label: str, **changes) -> Config:
+    """Return the configuration of a contender with a short text of stories, three updates and a tiny model.
 
-def small(config: dict, **changes) -> dict:
-    """Return a contender's configuration with 20,000 characters of stories, three updates and a small model.
-
-    The trainings that it begins with are made small as well.
+    Args:
+        name: the experiment's.
+        label: the contender's.
+        **changes: what takes the place of its own values, as far as it has them.
     """
-    config = {key: small(part) if isinstance(part, dict) and "model" in part else part for key, part in config.items()}
-    if "text" in config:
-        config["text"] = reading.text("stories", 20_000)
-    if "recipe" in config:
-        config["recipe"] = config["recipe"] | STEPS
-    if "model" in config:
-        options = config["model"]["options"]
-        options = options | {name: size for name, size in SIZES.items() if name in options}
-        config["model"] = config["model"] | {"options": options}
-    return config | changes
+    experiment = lab.find(name)
+    return golden.small(experiment.config(label), **{**experiment.small, **changes})
 
 
 class Watched:
@@ -46,5 +39,5 @@ class Watched:
 
 def watch(monkeypatch) -> Watched:
     """Return what looks at every training of an experiment for the length of a test."""
-    monkeypatch.setattr(base, "train", watched := Watched(base.train))
+    monkeypatch.setattr(training, "train", watched := Watched(training.train))
     return watched

@@ -1,10 +1,11 @@
-"""Stuck gates: what is stuck stays stuck, and the rest is as in the experiment before."""
+"""Chapter 5's experiment: a gate that is stuck stays stuck, and the rest is as in the experiment of the cells."""
 
 import pytest
 import torch
-from unrolled.experiments import cells_over_budget, find, stuck_gates
-from unrolled.experiments.scoring import BY_STORY
 
+import lab
+from lab.ch05_lstm import stuck_gates
+from small_experiments import small
 from unrolled.cells import LSTMCell, trace
 from unrolled.tasks import Adding, SequenceModel, solve
 
@@ -24,15 +25,13 @@ def test_a_stuck_gate_does_not_move(gate, bias):
     assert 0.01 < trace(cell, inputs)[other].mean() < 0.99
 
 
-def test_four_forget_gates_are_compared_at_every_number_of_updates(monkeypatch):
-    chosen = {"learning_rate": 4e-3, "initialisation": "uniform"}
-    monkeypatch.setattr(type(cells_over_budget.COMPARISON), "chosen", lambda *_: chosen)
-    contenders = find("gates-over-budget").contenders["quick"]
-    assert len(contenders) == 12
-    for label, config in contenders.items():
-        gate, _, updates = label.rpartition(" ")
-        options, recipe = config["model"]["options"]["cell_options"], config["recipe"]
-        assert (recipe["updates"], recipe["learning_rate"]) == (int(updates), 4e-3)
+def test_four_forget_gates_are_compared_at_every_number_of_updates_with_the_rate_chosen_there():
+    experiment, compared = lab.find("gates-over-budget"), lab.find("cells-over-budget")
+    assert len(experiment.contenders) == 12
+    for label in experiment.contenders:
+        config, (gate, _, updates) = experiment.config(label), label.rpartition(" ")
+        assert config["recipe"] == compared.config(f"lstm {updates}")["recipe"]
+        options = config["model"]["cell_options"]
         assert options["initialisation"] == "orthogonal"
         assert options["forget_bias"] == (-1 if gate == "bias -1" else 1)
         assert config["stuck"] == {"open": {"f": 100}, "shut": {"f": -100}}.get(gate, {})
@@ -42,8 +41,5 @@ def test_a_gate_that_is_stuck_is_stuck_until_the_end(tmp_path, hold_out, monkeyp
     trained, fit = [], stuck_gates.fit
     monkeypatch.setattr(stuck_gates, "fit", lambda *given, **named: trained.append(fit(*given, **named)) or trained[-1])
     hold_out(20_000)
-    config = cells_over_budget.configuration("lstm", 2, 4, characters_per_update=512) | {"stuck": {"f": -100.0}}
-    config["text"]["characters"] = 30_000
-    metrics = stuck_gates.measure(config, 0, tmp_path)
-    assert {*metrics} == {*cells_over_budget.METRICS} - {*BY_STORY}
+    stuck_gates.measure(small("gates-over-budget", "shut 500"), 0, tmp_path)
     assert (trained[0].model.core.layers[0].block("f").b_h == -100).all()

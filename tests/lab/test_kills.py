@@ -18,7 +18,11 @@ CODES = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 13
 def stop(folder: Path, number: int, moment: int, *options: str) -> int:
     """Run until an update is done, send a signal a little later, and return how many updates the checkpoint holds."""
     process = subprocess.Popen(
-        killed.command(folder, *options), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        killed.command(folder, *options),
+        env=killed.ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     done = next((int(line) for line in process.stdout if line.strip().isdigit() and int(line) >= moment), None)
     assert done, f"the run ended with code {process.wait()} before update {moment}"
@@ -41,7 +45,7 @@ def test_a_run_that_is_stopped_at_random_moments_ends_the_same_to_the_last_bit(t
         options = ["--resume"]
     for folder in ("stopped", "whole"):
         command = killed.command(tmp_path / folder, *(options if folder == "stopped" else []))
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(command, env=killed.ENVIRONMENT, check=True, capture_output=True)
     (measured, weights), (expected, others) = (killed.result(tmp_path / folder) for folder in ("stopped", "whole"))
     stops = list(zip(signals, moments, strict=True))
     assert measured == expected, stops

@@ -1,7 +1,6 @@
-"""A model of stories is asked for names in stories that it has not read."""
+"""Chapter 2's experiment: a model of stories is asked for names in stories that it has not read."""
 
-from unrolled.experiments import find, recall
-
+from lab.ch02_vanilla_rnn import recall
 from small_experiments import small
 from unrolled.measure import recall_by_lag
 from unrolled.text import stories
@@ -15,10 +14,10 @@ def test_recall_is_asked_in_stories_that_were_not_trained_on(tmp_path, monkeypat
         return recall_by_lag(model, vocabulary, corpus, kind, edges)
 
     monkeypatch.setattr(recall, "recall_by_lag", watched)
-    config = small(find("rnn-recall").contenders["quick"]["rnn"], edges=[1, 50, 500], asked=20_000)
+    config = small("rnn-recall", "rnn", edges=[1, 50, 500])
     metrics = recall.measure(config, 0, tmp_path)
     assert [kind for kind, _ in asked] == ["name", "pronoun"]
-    read = {story.text for story in stories.corpus(20_000).stories}
+    read = {story.text for story in stories.corpus(config["text"]["characters"]).stories}
     assert all(heard and heard.isdisjoint(read) for _, heard in asked)
     assert all(0 <= share <= 1 for share in metrics["name"] + metrics["pronoun"])
     assert min(metrics["name_asked"] + metrics["pronoun_asked"]) > 0 and metrics["nats"] > 0

@@ -1,0 +1,144 @@
+"""Chapter 6's experiments: equal sizes and searches, counting asked to its end, and clocks that are fair."""
+
+from dataclasses import replace
+
+import pytest
+
+import lab
+from counter import Counter
+from lab.ch06_gru import cells_over_budget, counting_task, timing
+from lab.engine import timing as engine_timing
+from lab.engine.search import with_setting
+from lab.engine.texts import unseen_stories
+from lab.engine.timing import medians
+from lab.engine.training import cell_of, model_of, parameters
+from small_experiments import small
+from unrolled import cells, tasks
+from unrolled.measure import hardware
+
+# Cells over budget
+
+
+def test_all_cells_have_as_many_trials_and_about_as_many_weights_in_each_of_them():
+    searches = cells_over_budget.BUDGETS.searches
+    for name in cells_over_budget.CELLS:
+        for updates in (500, 2000):
+            config = searches[f"{name} {updates}"]()
+            assert len(config["grid"]) == 20 and config["keep"] == [[0.25, 8], [0.5, 4]]
+            for setting in config["grid"]:
+                tried = model_of(with_setting(config, setting), 59)
+                assert parameters(tried) == pytest.approx(80_000, rel=0.02), (name, setting)
+    longest = [search() for label, search in searches.items() if label.endswith(" 8000")]
+    assert {(len(config["grid"]), str(config["keep"])) for config in longest} == {(6, "[[0.5, 2]]")}
+
+
+def test_no_character_is_read_twice():
+    for name in ("cells-tuning", "cells-over-budget", "gates-over-budget", "input-gradient"):
+        experiment = lab.find(name)
+        for config in map(experiment.config, experiment.contenders):
+            recipe = config["recipe"]
+            assert recipe["symbols_per_update"] == 2048 and recipe["seq_len"] == 64 and recipe["reset"] == 0.05
+            assert config["text"]["characters"] > 2048 * recipe["updates"] + 2048 // 64
+            assert config["text"]["three_parts"]
+
+
+def test_a_cell_is_scored_and_questioned_in_the_test(tmp_path, monkeypatch, hold_out):
+    hold_out(20_000)
+    config = small("cells-over-budget", "gru 500")
+    asked, recall = [], cells_over_budget.recall_by_lag
+    monkeypatch.setattr(
+        cells_over_budget, "recall_by_lag", lambda *arguments: asked.append(arguments[2]) or recall(*arguments)
+    )
+    measured = cells_over_budget.measure(config | {"by_story": True}, 0, tmp_path)
+    total = sum(measured["by_story"]) / sum(measured["story_symbols"])
+    assert total == pytest.approx(measured["nats"], rel=0.01) and sum(measured["story_symbols"]) >= 20_000
+    assert "by_story" not in cells_over_budget.measure(config, 0, tmp_path)
+    assert asked[:1] == [unseen_stories()[1]] and measured["updates"] == [1, 2, 3]
+
+
+# Counting
+
+
+@pytest.mark.parametrize("limit, reach", [(4, 4), (100, 12), (0, 0)])
+def test_the_reach_ends_before_the_first_wrong_answer(limit, reach, tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "SequenceModel", lambda cell, size: Counter(limit))
+    config = small("counting-task", "rnn", length=3, limit=12)
+    assert counting_task.measure(config, 0, tmp_path)["reach"] == reach
+
+
+# Timing
+
+ONCE = {"warm_up": 1, "rounds": 2}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock by which everything that is timed takes a second."""
+    monkeypatch.setattr(engine_timing, "seconds", lambda work: (work(), 1.0)[1])
+
+
+def test_works_take_turns_and_the_warm_up_does_not_count(monkeypatch):
+    done, ticks = [], iter([*[0, 99] * 4, 0, 1, 0, 5, 0, 3, 0, 7, 0, 2, 0, 6])
+    monkeypatch.setattr(hardware.time, "perf_counter", lambda: next(ticks))
+    works = {name: lambda name=name: done.append(name) for name in "ab"}
+    assert medians(works, {"warm_up": 2, "rounds": 3}) == {"a": 2, "b": 6}
+    assert "".join(done) == "ab" * 5
+
+
+def test_times_are_microseconds_of_a_step(clock, tmp_path):
+    loops = {label: small("rnn-loop-time", label, lengths=[4, 10]) for label in ("loop", "no-loop")}
+    measured = timing.measure_loop(loops, 0, tmp_path)
+    assert measured == {label: {"microseconds": [250_000, 100_000]} for label in loops}
+    compared = lab.find("cells-time").contenders
+    steps = {label: config | ONCE | {"batch": 2, "length": 5} for label, config in compared.items()}
+    for label, metrics in timing.measure_cells(steps, 0, tmp_path).items():
+        assert metrics["ours"] == metrics["torch"] == 200_000
+        assert metrics["hidden_size"] == steps[label]["hidden_size"]
+
+
+def test_the_cells_timed_have_one_size_or_equally_many_weights():
+    weights = {}
+    for label, config in lab.find("cells-time").contenders.items():
+        core = config["core"]
+        assert label.startswith(core) and (config["hidden_size"] == 128) == ("-as-" not in label)
+        weights[label] = parameters(cells.CELLS[core](config["input_size"], config["hidden_size"]))
+        assert weights[label] == timing.core_parameters(core, config["hidden_size"])
+    assert {*weights} == {"rnn", "gru", "lstm", "gru-as-rnn", "lstm-as-rnn", "rnn-as-lstm", "gru-as-lstm"}
+    for label in weights:
+        if "-as-" in label:  # one unit more or less would be further off
+            assert weights[label] == pytest.approx(weights[label.split("-as-")[1]], rel=0.012)
+
+
+@pytest.mark.parametrize("core", ["rnn", "lstm", "gru"])
+def test_the_hidden_size_that_is_chosen_is_the_nearest(core):
+    for size in (1, 57, 300):
+        low, high = (timing.core_parameters(core, size + more) for more in (0, 1))
+        nearest = [timing.hidden_size_for(core, low + part) for part in (0, (high - low) // 3)]
+        assert nearest == [size, size]
+        assert timing.hidden_size_for(core, high - (high - low) // 3) == size + 1
+
+
+def test_what_is_timed_is_all_the_updates_of_a_real_training_of_equally_many_symbols(clock, tmp_path, monkeypatch):
+    train, done = timing.train, []
+
+    def watched(model, tokens, recipe, progress):  # not every processor has PyTorch's LSTM in bf16
+        losses = train(model, tokens, replace(recipe, precision="float32"), progress=progress).losses
+        done.append((id(model), recipe.precision, recipe.batch, len(losses)))
+
+    monkeypatch.setattr(timing, "train", watched)
+    configs = {
+        label: small("batching-time", label, batches=[1, 4], least=16) | {"recipe": config["recipe"] | {"seq_len": 2}}
+        for label, config in lab.find("batching-time").contenders.items()
+    }
+    metrics = timing.measure_batching(configs, 0, tmp_path)
+    assert all(measured == {"microseconds": [1e6 / 16] * 2} for measured in metrics.values())
+    assert list(metrics) == [f"{core} {bits}" for core in ("lstm", "torch-lstm") for bits in ("float32", "bf16")]
+    assert len(done) == 4 * 2 * (1 + 2) and len({number for number, *_ in done}) == 4
+    assert {tuple(each) for _, *each in done} == {
+        (precision, batch, 16 // (2 * batch)) for precision in ("float32", "bf16") for batch in (1, 4)
+    }
+
+
+def test_a_cell_is_that_of_its_configuration():
+    made = cell_of({"cell": {"kind": "gru", "reset": "after"}, "hidden_size": 3}, 2)
+    assert (type(made), made.reset, made.hidden_size, made.input_size) == (cells.GRUCell, "after", 3, 2)

@@ -1,0 +1,241 @@
+"""Chapter 8's experiments: equal sizes and searches, unseen text asked in all respects, and losses found where they are."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import lab
+from lab.ch08_fair_comparisons import corpus_size, learning_rates, memory, model_kinds, real_texts
+from lab.engine import scoring, texts
+from lab.engine.experiment import text
+from lab.engine.search import with_setting
+from lab.engine.texts import Encoded, encoded, unseen_stories
+from lab.engine.training import model_of, parameters, recipe_of
+from small_experiments import small, watch
+from unrolled.measure import breakdown, evaluate, token_nats
+from unrolled.models import load_model
+from unrolled.ngram import Counts, ModifiedKneserNey
+from unrolled.text import WordVocabulary, split_words, stories
+
+
+def nats(model, tokens: torch.Tensor) -> float:
+    """Return what a symbol costs, to be compared with what was measured."""
+    return pytest.approx(evaluate(model, tokens).nats_per_symbol)
+
+
+# Corpus size
+
+
+def test_networks_are_watched_on_one_text_and_scored_on_another(tmp_path, monkeypatch):
+    watched = watch(monkeypatch)
+    config = small("corpus-size", "gru", sizes=[1000, 4000], scored=700)
+    config["recipe"] |= {"updates": 40, "patience": 0}
+    metrics = corpus_size.measure(config, 1, tmp_path)
+    read = encoded(config, 1)  # every seed has stories of its own
+    assert {name: len(tokens) for name, tokens in watched.read.items()} == {"1000": 1000, "4000": 4000}
+    assert torch.equal(watched.read["4000"], read.training[:4000])
+    assert torch.equal(watched.keywords["validation"], read.held_out[:500])
+    assert watched.recipes["1000"].updates == math.ceil(1000 / 64) and watched.recipes["4000"].updates == 40
+    for place, size in enumerate(config["sizes"]):
+        assert metrics["nats"][place] == nats(load_model(tmp_path / f"{size}.model")[0], read.held_out[500:1200])
+    assert metrics["updates"] == [16, 40] and len(set(metrics["bytes"])) == 1
+
+
+def test_ngrams_are_counted_from_each_part(tmp_path):
+    config = small("corpus-size", "4-gram", sizes=[1000, 4000], scored=700)
+    metrics, read = corpus_size.measure(config, 1, tmp_path), encoded(config, 1)
+    counted = ModifiedKneserNey(Counts(read.training[:4000], len(read.vocabulary), 4))
+    assert metrics["nats"][1] == nats(counted, read.held_out[500:1200])
+    assert metrics["bytes"][0] < metrics["bytes"][1] == counted.nbytes
+
+
+# Learning rates
+
+
+def test_a_cell_is_trained_at_every_rate(tmp_path, monkeypatch):
+    watched = watch(monkeypatch)
+    config = small("learning-rates", "lstm", rates=[1e-3, 0.5])
+    metrics, read = learning_rates.measure(config, 0, tmp_path), encoded(config)
+    assert {name: recipe.learning_rate for name, recipe in watched.recipes.items()} == {"0.001": 1e-3, "0.5": 0.5}
+    for place, rate in enumerate(("0.001", "0.5")):
+        model, _ = load_model(tmp_path / f"{rate}.model")
+        assert metrics["nats"][place] == nats(model, read.held_out)
+        assert metrics["training_nats"][place] == watched.losses[rate][-1]
+        assert metrics["lost"][place] == learning_rates.expensive_streams(model, read)
+
+
+def test_a_stream_that_pays_more_than_twice_the_median_is_expensive(monkeypatch):
+    paid = np.repeat([1.0, 1.0, 3.0, 1.2], [5, 5, 5, 3])  # a text of 19 symbols in 4 streams
+    monkeypatch.setattr(learning_rates, "token_nats", lambda model, tokens, streams: paid)
+    read = Encoded(None, None, torch.zeros(19))
+    assert learning_rates.expensive_streams(None, read, 4) == 1
+    paid[15:] = 4.0  # of the streams at 1, 1, 3 and 4 the median is 2
+    assert learning_rates.expensive_streams(None, read, 4) == 0
+    paid[10:15] = 1.0
+    assert learning_rates.expensive_streams(None, read, 4) == 1
+
+
+# Memory by lag
+
+
+def test_all_models_have_as_many_trials_and_about_as_many_weights_in_each_of_them():
+    for label, search in memory.BUDGETS.searches.items():
+        config, (core, updates) = search(), label.split()
+        expected = (6, [[0.5, 2]]) if updates == "8000" else (15, [[0.25, 8], [0.5, 4]])
+        assert (len(config["grid"]), config["keep"]) == expected and core in memory.MODELS
+        for setting in config["grid"]:
+            tried = model_of(with_setting(config, setting), 1171)
+            assert 480_000 < parameters(tried) < 530_000, (label, setting)
+    longest = [label for label in memory.BUDGETS.searches if label.endswith(" 8000")]
+    assert longest == ["lstm 8000", "gru 8000"]
+
+
+def test_no_word_is_read_twice_and_a_window_holds_a_story():
+    grammar = stories.grammar()
+    length = grammar.expected_length() / grammar.expected_words()  # of a word
+    assert grammar.expected_words() < memory.SEQ_LEN
+    for name in ("memory-tuning", "memory-by-lag", "scanned-memory-tuning", "scanned-memory"):
+        experiment = lab.find(name)
+        for label in experiment.contenders:
+            config = experiment.config(label)
+            recipe = recipe_of(config)
+            assert recipe.updates == int(label.split()[1]) and recipe.seq_len == memory.SEQ_LEN
+            words = recipe.updates * recipe.batch * recipe.seq_len
+            assert config["text"]["characters"] > words * length
+
+
+@pytest.mark.parametrize("core", memory.MODELS)
+def test_each_model_is_asked_on_the_way_and_in_the_test_at_the_end(core, hold_out, tmp_path, monkeypatch):
+    hold_out(40_000)
+    config = small("memory-by-lag", f"{core} 500") | {"story": True}
+    config["text"]["characters"] = 400_000  # so that every name is known
+    asked, ask = [], memory._ask
+    monkeypatch.setattr(memory, "_ask", lambda *arguments: asked.append(arguments[2:]) or ask(*arguments))
+    measured = memory.measure(config, 0, tmp_path)
+    lab.find("memory-by-lag").check(core, measured, config)
+    (validation, test), read = unseen_stories(), encoded(config)
+    assert [corpus for corpus, _ in asked] == [validation, validation, test]
+    assert torch.equal(asked[0][1], read.held_out) and torch.equal(asked[2][1], read.test)
+    assert measured["story"] in [stories.words(each.text) for each in test.stories]
+    assert measured["hero"] in measured["story"] and len(measured["chance"]) == len(measured["story"])
+    assert ("unit_states" in measured) == (core != "transformer")
+    assert ("unit_gates" in measured) == (core in ("lstm", "gru"))
+    asked.clear()
+    assert memory.measure(config, 0, tmp_path) == measured | {"seconds": pytest.approx(measured["seconds"])}
+    assert len(asked) == 1  # what was asked on the way is kept
+
+
+def test_a_unit_that_holds_the_name_tells_all_of_it(monkeypatch):
+    """A network whose unit 0 is the number of the last name, and whose unit 1 is the number of the last word."""
+    corpus, values = stories.corpus(60_000, seed=3), stories.grammar().values["name"]
+    read = encoded({"text": text("stories", 400_000, words=True)})
+
+    def trace(network, tokens):
+        words, last, states = read.vocabulary.decode(tokens.tolist()), 0, []
+        for word, number in zip(words, tokens.tolist(), strict=True):
+            last = values.index(word) if word in values else last
+            states.append([float(last), float(number), 1.0])
+        return torch.tensor(states), None
+
+    monkeypatch.setattr(memory, "_trace", trace)
+    alone = [story for story in corpus.stories if len({r.value for r in story.recalls if r.kind == "name"}) == 1]
+    shares = memory.name_shares(None, read, stories.StoryCorpus(tuple(alone)))
+    assert shares[0] > 0.9 and shares[1] < 0.6 and shares[2] == 0
+
+
+# Kinds of models
+
+
+def test_the_text_is_the_stories_of_the_test_themselves(hold_out):
+    hold_out(2000)
+    _, test = unseen_stories()
+    metrics, shares = model_kinds.measure_text(test), breakdown.by_class(np.zeros(len(test.text)), test)
+    assert metrics["nats"] == test.nats_per_character and metrics["characters"] == len(test.text)
+    assert metrics["classes"] == list(shares)
+    assert metrics["class_words"] == [share.words for share in shares.values()]
+    assert metrics["class_characters"] == [share.characters for share in shares.values()]
+
+
+@pytest.mark.parametrize("label", ["3-gram", *model_kinds.RATES])
+def test_each_model_is_asked_in_every_respect_in_the_test(label, tmp_path, hold_out):
+    hold_out(2000)
+    config = small("stories-chars", label, positions=[0, 1, 2000], edges=[1, 50, 500], asked=8000)
+    if "context" in config.get("model", {}):
+        config["model"]["context"] = 16
+    metrics, read, (_, test) = model_kinds.measure(config, 0, tmp_path), encoded(config), unseen_stories()
+    if label == "3-gram":
+        model = ModifiedKneserNey(Counts(read.training, len(read.vocabulary), 3))
+        assert metrics["bytes"] == model.nbytes
+    else:
+        model, _ = load_model(tmp_path / "model.model")
+        assert metrics["pronoun_asked"][0] > 0 and 0 <= metrics["name"][0] <= 1
+    costs = token_nats(model, read.test, start=read.vocabulary["\n"])
+    assert metrics["nats"] == nats(model, read.test) and sum(metrics["by_class"]) == pytest.approx(costs.sum())
+    assert metrics["by_story"] == pytest.approx(breakdown.by_story(costs, test), abs=0.01)
+    first = breakdown.by_position(costs, test, [0, 1]).item()
+    assert metrics["by_position"][0] == pytest.approx(first, rel=1e-4) and len(metrics["by_position"]) == 2
+
+
+def test_networks_have_equally_many_weights_and_trials_and_read_equally_much_and_nothing_twice():
+    search, compared = lab.find("stories-chars-tuning"), lab.find("stories-chars")
+    for name in model_kinds.RATES:
+        for config in (search.config(name), compared.config(name)):
+            recipe = recipe_of(config)
+            assert recipe.updates * recipe.batch * recipe.seq_len == 8_192_000 < config["text"]["characters"]
+            assert 300_000 < parameters(model_of(config, 57)) < 350_000
+        assert (len(search.config(name)["grid"]), search.config(name)["keep"]) == (4, [[0.25, 2]])
+
+
+def test_a_cell_begins_as_the_search_of_the_cells_chose():
+    for name in model_kinds.CELLS:
+        chosen = lab.find("cells-over-budget").config(f"{name} 8000")["model"]["cell_options"]
+        options = lab.find("stories-chars").config(name)["model"]["cell_options"]
+        assert options == {key: value for key, value in chosen.items() if key != "reset"}
+
+
+# Real texts
+
+
+@pytest.fixture
+def wikitext(monkeypatch):
+    """A corpus of seven words in place of WikiText-2."""
+    words = ["the", "cat", "sat", "on", "a", "mat", "\n"]
+
+    class Corpus:
+        train, validation, test = (" ".join(np.random.default_rng(seed).choice(words, 800)) for seed in range(3))
+
+    monkeypatch.setattr(texts, "load_corpus", lambda name: Corpus)
+    texts._texts.cache_clear()
+    yield Corpus
+    texts._texts.cache_clear()
+
+
+def test_words_are_trained_scored_and_saved(wikitext, tmp_path, monkeypatch):
+    watched = watch(monkeypatch)
+    config = small("wikitext-2-words", "200") | {"text": text("wikitext-2", words=5)}
+    metrics = real_texts.measure_words(config, 0, tmp_path)
+    assert {*metrics} == {*real_texts.WORD_SCORES}
+    model, vocabulary = load_model(tmp_path / "model.model")
+    assert isinstance(vocabulary, WordVocabulary) and metrics["symbols"] == len(vocabulary) == 5
+    assert torch.equal(watched.read["model"], vocabulary.encode(split_words(wikitext.train)))
+    for name, part in (("nats", wikitext.validation), ("test", wikitext.test)):
+        assert metrics[name] == nats(model, vocabulary.encode(split_words(part)))
+    recipe = watched.recipes["model"]
+    assert (recipe.optimizer, recipe.learning_rate, recipe.clip) == ("sgd", 20.0, 0.25)
+    assert len(metrics["sample"].split(" ")) >= scoring.SAMPLE_LENGTH
+
+
+@pytest.mark.parametrize("words, symbols", [(True, 8), (5, 5)])  # seven words and the unknown
+def test_the_most_frequent_words_are_known(wikitext, words, symbols):
+    read = encoded({"text": text("wikitext-2", words=words)})
+    assert len(read.training) == len(split_words(wikitext.train)) and len(read.vocabulary) == symbols
+
+
+def test_each_network_has_a_rate_and_dropout_of_its_own():
+    experiment = lab.find("tiny-shakespeare")
+    transformer, lstm = (experiment.config(label) for label in ("transformer", "lstm"))
+    assert recipe_of(transformer).learning_rate == 2e-3 and not recipe_of(transformer).carry
+    assert recipe_of(lstm).learning_rate == 1e-2 and recipe_of(lstm).carry
+    assert model_of(lstm, 5).dropout.rate == 0.4

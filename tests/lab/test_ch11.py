@@ -1,0 +1,137 @@
+"""Chapter 11's experiments: new pairs, answers counted by hand, and heads and models whose measures are known."""
+
+import inspect
+import math
+
+import pytest
+import torch
+
+import lab
+from lab.ch11_attention import bottleneck, induction, phonemes
+from lab.engine.training import model_of, parameters
+from small_experiments import small
+from unrolled.models import EncoderDecoder
+from unrolled.tasks import rewriting
+from unrolled.tasks.rewriting import Reversal
+from unrolled.text import Pronunciations
+
+# The bottleneck
+
+
+def test_encoder_decoders_have_as_many_trials_and_plain_ones_as_many_weights():
+    searches = lab.find("bottleneck-tuning").contenders
+    assert {(len(config["grid"]), config["recipe"]["updates"]) for config in searches.values()} == {(8, 1000)}
+    weights = {label: parameters(model_of(config, 26, 28)) for label, config in searches.items()}
+    assert weights["reversal/plain 64"] == weights["reversal/backwards 64"] < weights["reversal/attention 64"]
+
+
+def test_a_target_is_right_when_it_is_written_exactly(monkeypatch):
+    pairs = Reversal(4).pairs(6, torch.Generator().manual_seed(0))
+    targets = [target for _, target in pairs]
+    written = [type("Hypothesis", (), {"tokens": each}) for each in (targets[0], targets[1][:-1], *targets[2:])]
+    monkeypatch.setattr(inspect.getmodule(bottleneck.right), "translate", lambda *_, **__: written)
+    assert bottleneck.right(EncoderDecoder(26, 28, hidden_size=4), pairs, 5) == pytest.approx(5 / 6)
+
+
+def test_what_is_asked_was_never_learnt_from():
+    seeds = {bottleneck.VALIDATION_SEED % 2**32, bottleneck.TEST_SEED % 2**32}
+    learnt = {1_000_000 * seed + update for seed in range(5) for update in (0, bottleneck.UPDATES)}
+    assert len(seeds) == 2 and not seeds & learnt and min(seeds) > 5_000_000
+
+
+def test_stop_is_the_same_for_tasks_and_phonemes():
+    assert (phonemes.START, phonemes.STOP) == (rewriting.START, rewriting.STOP)
+
+
+# Phonemes
+
+WORDS = Pronunciations(
+    {"tax": (("T", "AE", "K", "S"),), "at": (("AE", "T"),), "ta": (("T", "AA"), ("T", "AH"))},
+    {"tat": (("T", "AE", "T"),)},
+    {"attax": (("AE", "T", "AE", "K", "S"),), "taxtax": (("T", "AE", "K", "S", "T", "AE", "K", "S"),)},
+    left_out=0,
+)
+
+
+@pytest.fixture
+def few_words(monkeypatch):
+    monkeypatch.setattr(phonemes, "dictionary", lambda: WORDS)
+
+
+@pytest.mark.parametrize("label", phonemes.KINDS)
+def test_words_are_transcribed_and_what_attends_is_aligned(few_words, label, tmp_path):
+    measured = phonemes.measure(small("phonemes", label), 0, tmp_path)
+    assert ("aligned" in measured) == (label == "attention") and 0 <= measured["beam_words"] <= 1
+    if label == "attention":
+        assert measured["aligned"] == ["taxtax"] and len(measured["weights"][0].split()) == 9 * 6
+
+
+def test_every_pronunciation_is_an_example_and_ends(few_words):
+    read = phonemes.spelt()
+    pairs = read.pairs(WORDS.train)
+    assert len(pairs) == 4 and all(int(target[-1]) == phonemes.STOP for _, target in pairs)
+    assert [tuple(read.sounds.decode(target[:-1])) for _, target in pairs][2:] == [("T", "AA"), ("T", "AH")]
+
+
+def test_error_rates_go_by_the_length_of_the_word():
+    test = {"at": (("A",),), "atatat": (("B",),), "tatata": (("B",),)}
+    rates = phonemes.rates("beam", [("A",), ("B",), ("C",)], test)
+    assert rates["beam_words"] == pytest.approx(1 / 3) and rates["beam_phonemes"] == pytest.approx(1 / 3)
+    at = [low <= 6 < high for low, high in zip(phonemes.EDGES, phonemes.EDGES[1:], strict=False)].index(True)
+    assert rates["beam_by_length"][at] == 0.5 and sum(rates["beam_by_length"]) == 0.5
+
+
+# Induction heads
+
+
+@pytest.mark.parametrize("circles", [True, False])
+def test_what_can_be_known_is_what_followed_before(circles):
+    rows, several = induction.associated(50, seed=3, circles=circles), False
+    for row, known in zip(rows.tolist(), induction.known(rows).tolist(), strict=True):
+        followers = {}
+        for now, then, tells in zip(row, row[1:], known, strict=False):
+            assert tells == (now in followers)
+            if now < induction.FOLLOWED:
+                assert followers.setdefault(now, then) == then
+                assert circles or then >= induction.FOLLOWED
+        several |= len(set(followers.values())) > 1
+    assert several  # letters have followers of their own
+    free = rows[:, :-1] >= induction.FOLLOWED
+    assert len(set(rows[:, 1:][free].tolist())) == len(induction.SYMBOLS)
+
+
+class Perfect(torch.nn.Module):
+    """A model that knows what can be known."""
+
+    def costs(self, inputs, targets):
+        rows = induction.associated(induction.ASKED, seed=2**31, circles=False)
+        assert torch.equal(inputs, rows[:, :-1]) and torch.equal(targets, rows[:, 1:])
+        nats = torch.full(targets.shape, math.log(26), dtype=torch.float64)
+        nats[induction.known(rows)] = 0.0
+        return nats, None
+
+
+def test_a_model_that_looks_back_pays_nothing_for_what_can_be_known():
+    assert induction.ask(Perfect()) == {"known": 0.0, "unknown": pytest.approx(math.log(26))}
+
+
+def test_heads_that_look_nowhere_in_particular_induct_by_chance():
+    """Queries and keys that are zero: each of the places up to a step gets as much attention."""
+    network = model_of(lab.find("induction-heads").config("transformer-2 0.001"), 26)
+    for layer in network.layers:
+        torch.nn.init.zeros_(layer.self_attn.in_proj_weight)
+    rows = induction.associated(8, seed=1)
+    there, steps = induction.known(rows), torch.arange(1, induction.WINDOW)
+    shares = induction.looks(network, rows)
+    expected = (1 / steps).expand_as(there)[there].mean()
+    torch.testing.assert_close(shares["before"], expected.expand(2, 4))
+    counted = (induction.earlier(rows[:, :-1]).sum(dim=2) / steps)[there].mean()
+    torch.testing.assert_close(shares["after"], counted.expand(2, 4))
+
+
+def test_models_of_attention_and_of_recurrence_are_asked_alike_and_have_equally_many_weights(tmp_path):
+    for label in lab.find("induction-heads").contenders:
+        config = lab.find("induction-heads").config(label)
+        assert parameters(model_of(config, 26)) == pytest.approx(100_000, rel=0.1) or label.startswith("transformer-1")
+    measured = induction.measure(small("induction-heads", "lstm 0.001"), 0, tmp_path)
+    assert measured["known"][0] == pytest.approx(math.log(26), abs=0.6) and "after" not in measured

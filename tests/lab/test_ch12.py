@@ -1,0 +1,139 @@
+"""Chapter 12's experiments: layers that do the same work in whatever way, and costs that are counted twice."""
+
+import itertools
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+import lab
+from lab.ch12_cost import launches, lengths
+from lab.engine import timing
+from small_experiments import small
+from unrolled import cost
+from unrolled.measure import hardware
+
+SIZE = {"hidden_size": 8, "heads": 2}
+
+
+def contenders(name: str, **size) -> dict[str, dict]:
+    """Return the small configurations of all contenders."""
+    return {label: small(name, label) | SIZE | size for label in lab.find(name).contenders}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock by which everything that is timed takes a second."""
+    monkeypatch.setattr(timing, "seconds", lambda work: (work(), 1.0)[1])
+
+
+# Longer and longer texts
+
+
+def test_training_is_timed_for_each_symbol_at_each_length(clock, tmp_path):
+    configs = contenders("length-time", lengths=[4, 10], batch=2)
+    metrics = lengths.measure_training(configs, 0, tmp_path)
+    assert metrics == {label: {"microseconds": [125_000, 50_000]} for label in configs}
+
+
+@pytest.mark.parametrize("name", lengths.ALL)
+def test_no_layer_looks_ahead_and_all_learn(name):
+    layer = lengths.sequence_layer(SIZE | {"layer": name})
+    texts = torch.randn(2, 6, 8)
+    other = texts.clone()
+    other[:, 4:] += 1.0
+    ours, theirs = layer(texts), layer(other)
+    assert ours.shape == (2, 6, 8) and ours.requires_grad
+    torch.testing.assert_close(ours[:, :4], theirs[:, :4])
+    assert not torch.allclose(ours[:, 4:], theirs[:, 4:])
+
+
+def test_the_mask_that_is_not_read_stands_for_the_one_that_is():
+    layer, texts = lengths.transformer_layer(SIZE), torch.randn(2, 6, 8)
+    ahead = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    torch.testing.assert_close(lengths.causal(layer, texts), layer(texts, ahead))
+    theirs, _ = layer.self_attn(texts, texts, texts, attn_mask=ahead)
+    torch.testing.assert_close(lengths.causal(layer, texts, alone=True), theirs)
+
+
+@torch.no_grad()
+def test_symbol_by_symbol_with_a_cache_equals_all_at_once():
+    layer, texts, cache = lengths.transformer_layer(SIZE), torch.randn(2, 6, 8), torch.full((2, 2, 2, 6, 4), torch.nan)
+    steps = [lengths.cached_step(layer, texts[:, t : t + 1], cache, t) for t in range(6)]
+    torch.testing.assert_close(torch.cat(steps, dim=1), lengths.causal(layer, texts))
+
+
+def test_a_state_stays_as_it_is_and_a_cache_grows(clock, tmp_path):
+    metrics = lengths.measure_generation(contenders("generation-length", lengths=[4, 10], batch=3), 0, tmp_path)
+    for label, measured in metrics.items():
+        attention = [cost.attention(8, length).state for length in (4, 10)]
+        state = attention if label == "transformer" else [cost.recurrent(label, 8, 8).state] * 2
+        assert measured["microseconds"] == [1e6, 1e6]
+        assert measured["state_bytes"] == [4 * 3 * numbers for numbers in state]
+
+
+def test_what_is_recomputed_is_not_kept(clock, tmp_path):
+    configs = contenders("recomputing-time", lengths=[64, 256], batch=2)
+    for label, measured in lengths.measure_recomputing(configs, 0, tmp_path).items():
+        assert measured["whole_microseconds"] == measured["recomputed_microseconds"] == [1e6 / 128, 1e6 / 512]
+        recomputed, whole = measured["recomputed_bytes"], measured["whole_bytes"]
+        assert all(few < many / 1.5 for few, many in zip(recomputed, whole, strict=True))
+        if label != "transformer":
+            assert whole[1] - whole[0] == 4 * 2 * 192 * cost.recurrent(label, 8, 8).kept
+
+
+def test_recomputing_the_layers_of_a_transformer_changes_no_gradient():
+    ways, weights = lengths.training_pass(contenders("recomputing-time", batch=2)["transformer"], 6)
+    gradients = []
+    for work in ways.values():
+        work()
+        gradients.append([weight.grad.clone() for weight in weights])
+        for weight in weights:
+            weight.grad = None
+    torch.testing.assert_close(*gradients)
+
+
+# Launches
+
+
+@pytest.mark.parametrize("label", ["lstm float32", "transformer float32"])
+@torch.no_grad()
+def test_the_operations_are_those_that_pytorch_counts(label):
+    config = small("launches", label, length=6)
+    layer, inputs = lengths.sequence_layer(config), torch.randn(3, 6, 8)
+    with FlopCounterMode(display=False) as counter, torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        layer(inputs)
+    assert counter.get_total_flops() == launches.operations(config, batch=3)
+
+
+def test_the_operations_of_the_solved_exercise_are_those_of_its_weights():
+    config = small("launches", "exercise float32", length=6) | {"input_size": 5, "symbols": 7}
+    rnn, output = torch.nn.RNN(5, 8), torch.nn.Linear(8, 7)
+    weights = sum(weight.numel() for layer in (rnn, output) for weight in layer.parameters() if weight.ndim == 2)
+    assert launches.operations(config, batch=3) == 2 * 3 * 6 * weights
+    assert launches.solved_exercise(config, torch.float32)(torch.randn(3, 6, 5)).shape == (3, 6, 7)
+
+
+def test_every_layer_is_timed_at_every_batch_size_beside_the_roofs_of_its_precision(monkeypatch, tmp_path):
+    configs = contenders("launches", sizes={"side": 4, "large": 64, "small": 16}, warm_up=0, rounds=1)
+    for config in configs.values():
+        config["symbols"] = min(config["symbols"], 7)
+    monkeypatch.setattr(hardware.time, "perf_counter", itertools.count().__next__)  # everything takes a second
+    for measured in launches.measure(configs, 0, tmp_path).values():
+        assert measured["microseconds"] == [1e6, 1e6] and measured["launches"] == [0, 0]
+        assert measured["operations"][1] == 2 * measured["operations"][0] > 0
+        assert (measured["peak"], measured["memory"], measured["launch"]) == (2 * 4**3, 64, 1e6 / launches.IN_A_ROW)
+
+
+def test_the_layers_have_the_precision_that_is_named(monkeypatch, tmp_path):
+    seen = []
+
+    def kept(config, dtype):
+        seen.append(dtype)
+        return lambda inputs: seen.append(inputs.dtype)
+
+    monkeypatch.setattr(launches, "sequence_layer", kept)
+    configs = contenders("launches", sizes={"side": 4, "large": 64, "small": 16}, batches=[1])
+    half = {label: config for label, config in configs.items() if "float16" in label and not config["symbols"]}
+    launches.measure(half, 0, tmp_path)
+    assert {*seen} == {torch.float16}

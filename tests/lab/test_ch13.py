@@ -1,0 +1,91 @@
+"""Chapter 13's experiments: searches like those they stand beside, and networks that know asked what they know."""
+
+import pytest
+import torch
+
+import lab
+from lab.ch08_fair_comparisons import memory
+from lab.ch13_modern_recurrence import scanned_memory
+from lab.ch13_modern_recurrence.state_tracking import measure_recall, measure_tracking
+from lab.engine.search import with_setting
+from lab.engine.tasks import Attending
+from lab.engine.training import model_of, parameters
+from small_experiments import small
+from unrolled import tasks
+
+# Scanned memory
+
+
+def test_the_searches_are_those_of_the_memory_by_lag_with_as_many_weights_on_the_same_text():
+    for label, search in scanned_memory.BUDGETS.searches.items():
+        config, (_, updates) = search(), label.split()
+        beside = memory.BUDGETS.searches[f"gru {updates}"]()
+        assert len(config["grid"]) == len(beside["grid"]) and config["keep"] == beside["keep"]
+        assert config["text"] == beside["text"] and config["recipe"] == beside["recipe"]
+        for setting in config["grid"]:
+            assert 480_000 < parameters(model_of(with_setting(config, setting), 1171)) < 530_000, (label, setting)
+
+
+@pytest.mark.parametrize("core", scanned_memory.UNITS)
+def test_layers_are_asked_for_names_and_for_no_single_units(core, hold_out, tmp_path):
+    hold_out(40_000)
+    config = small("scanned-memory", f"{core} 500") | {"story": True}
+    config["text"]["characters"] = 400_000  # so that every name is known
+    measured = memory.measure(config, 0, tmp_path)
+    lab.find("scanned-memory").check(core, measured, config)
+    assert "chance" in measured and "unit_states" not in measured
+
+
+# State tracking and recall
+
+GAMES, RECALLS = (lab.find(f"{name}-tuning").contenders for name in ("state-tracking", "associative-recall"))
+
+
+def test_every_network_plays_both_games_and_has_as_many_trials():
+    names = [{label.split(": ")[1] for label in GAMES if label.startswith(f"{cups} cups")} for cups in (2, 5)]
+    assert names[0] == names[1] >= {"mingru", "mingru, signed", "gru", "lstm", "linear attention"}
+    for searches in (GAMES, RECALLS):
+        assert {len(config["grid"]) for config in searches.values()} == {4}
+
+
+def test_a_network_that_knows_is_always_right_also_beyond_what_was_learned(monkeypatch, tmp_path):
+    class Knows(torch.nn.Module):
+        def forward(self, inputs):
+            return torch.nn.functional.one_hot(tasks.ShellGame(1, 5).follow(inputs.argmax(dim=-1)), 5).float()
+
+    monkeypatch.setattr(tasks, "solve", lambda *given, **options: tasks.Outcome(True, False, 1, scores=[0.0]))
+    monkeypatch.setattr(tasks, "SequenceModel", lambda *given: Knows())
+    metrics = measure_tracking(small("state-tracking", "5 cups: gru", games=30, played=256), 0, tmp_path)
+    assert metrics["right"] == [1.0] * 256 and metrics["success"] == 1
+
+
+@pytest.mark.parametrize(
+    "label, size, state",
+    [
+        ("gru 32", 32, 32),
+        ("mingru 128", 128, 128),
+        ("linear attention, one head 16", 16, 256 + 16),
+        ("attention 16", 16, 2 * 16 * 4),  # a key and a value for each pair
+    ],
+)
+def test_the_state_is_what_is_carried(label, size, state, tmp_path):
+    assert RECALLS[f"{label}: 4 pairs"]["hidden_size"] == size
+    metrics = measure_recall(small("associative-recall", f"{label}: 4 pairs", hidden_size=size), 0, tmp_path)
+    assert metrics["state"] == state and 0 <= metrics["right"] <= 1
+
+
+def test_a_head_of_attention_finds_a_pair_by_its_key_and_sees_nothing_ahead():
+    task = tasks.AssociativeRecall(pairs=3, keys=5, values=4)
+    head, size = Attending(task.input_size, 9, task.output_size), task.keys + task.values
+    with torch.no_grad():
+        for part in (head.project, head.output):
+            part.weight.zero_(), part.bias.zero_()
+        queries, keys, values = head.project.weight.chunk(3)  # (9, 9) each
+        queries[:5, :5], keys[:5, :5], values[:size, :size] = 50 * torch.eye(5), torch.eye(5), torch.eye(size)
+        head.output.weight[:, 5:] = torch.eye(4)
+    inputs, targets = task.batch(20, torch.Generator().manual_seed(0))
+    answers = head(inputs)
+    assert torch.equal(answers.argmax(dim=2)[:, 3:], targets[:, 3:])
+    other = inputs.clone()
+    other[:, 4:] = 0
+    torch.testing.assert_close(head(other)[:, :4], answers[:, :4])
