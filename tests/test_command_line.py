@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from unrolled.experiments import Experiment, Metric, base, reading, running
 
 import unrolled
 from unrolled import decoding, experiments, settings
 from unrolled.__main__ import main, parser
-from unrolled.experiments import Experiment, Metric, base, reading, running
 from unrolled.measure import evaluate
 from unrolled.models import EncoderDecoder, LanguageModel, PretrainedTagger, ScheduledSampling, TaggingNetwork, files
 from unrolled.text import Vocabulary, WordVocabulary

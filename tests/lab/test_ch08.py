@@ -1,4 +1,4 @@
-"""Chapter 8's experiments: equal sizes and searches, unseen text asked in all respects, and losses found where they are."""
+"""Chapter 8's experiments: equal sizes and searches, unseen text asked in all respects, losses where they are."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the laboratory trains: runs that go on, with seeds and seconds, on the parts of a text; and what is then asked."""
+"""What the laboratory trains: runs that go on, with seeds and seconds, on the parts of a text."""
 
 import json
 
@@ -49,7 +49,9 @@ def test_a_training_goes_on_and_ends_where_one_that_was_never_stopped_does(tmp_p
     assert len(stopped.history.losses) == 7 and not (tmp_path / "stopped" / "model.model").exists()
     again = fit(CONFIG, 0, tmp_path / "stopped")
     assert again.history == whole.history and again.history.validated == [2 * score for score in range(1, 11)]
-    weights = zip(again.model.parameters(), load_model(tmp_path / "stopped" / "model.model")[0].parameters(), strict=True)
+    weights = zip(
+        again.model.parameters(), load_model(tmp_path / "stopped" / "model.model")[0].parameters(), strict=True
+    )
     assert all(torch.equal(*pair) for pair in weights)
     assert fit(CONFIG, 1, tmp_path / "other").history.losses != whole.history.losses
     assert fit(CONFIG | {"validations": 0}, 0, tmp_path / "unscored").history.losses == whole.history.losses
@@ -103,7 +105,8 @@ def test_stories_of_three_parts_are_three_draws_and_each_seed_has_its_own(hold_o
     config = {"text": text("stories", 20_000, three_parts=True)}
     parts = texts(config, 3)
     sizes = (20_000, 5000, 5000)
-    expected = tuple(stories.corpus(size, seed=seed).text for size, seed in zip(sizes, (3, 1_000_003, 2_000_003)))
+    seeds = (3, 1_000_003, 2_000_003)
+    expected = tuple(stories.corpus(size, seed=seed).text for size, seed in zip(sizes, seeds, strict=True))
     assert parts == expected and not {*parts} & {*texts(config, 4)}
     lines = [{*part.splitlines()} for part in parts]
     assert not lines[0] & lines[1] and not lines[0] & lines[2] and not lines[1] & lines[2]
