@@ -84,7 +84,7 @@ def test_an_installed_wheel_draws_a_story_and_has_every_record(installed, tmp_pa
     package, story, records = json.loads(done.stdout)
     assert Path(package) == installed / "unrolled"
     assert story == stories.corpus(1).text
-    assert set(records) == {path.name for path in (ROOT / "lib" / "unrolled").rglob("measured/*.json")}
+    assert set(records) == {path.name for path in (ROOT / "lib" / "unrolled").rglob("records/*.json")}
     assert records and all(records.values())
 
 
@@ -113,10 +113,7 @@ def test_the_source_archive_has_the_whole_project_and_makes_the_same_wheel(sourc
     assert contents(build(archive, tmp_path)) == contents(wheel)
 
 
-def test_an_installed_library_measures_no_record(installed, tmp_path):
-    before = sorted(installed.rglob("*.json"))
-    done = python(installed, "-m", "unrolled", "run", "rnn-loop-time", "--seeds", "1", "--record", cwd=tmp_path)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert f"{installed / 'unrolled'} is not in a checkout of the book" in done.stderr
-    assert "leave out --record, or clone its repository and run it there after: pip install -e ." in done.stderr
-    assert sorted(installed.rglob("*.json")) == before and not list(installed.rglob("*.lock"))
+def test_the_laboratory_is_never_installed(installed, wheel, tmp_path):
+    assert not [name for name in contents(wheel) if name.startswith(("lab/", "tests/", "tools/"))]
+    done = python(installed, "-c", "import unrolled.records as r; r.load('coin')", cwd=tmp_path)
+    assert "there is no record of 'coin'; measure it, in a clone of the book, with: python -m lab run" in done.stderr

@@ -78,8 +78,8 @@ LIBRARY = {
     "text/streams.py": "",
     "text/registry.txt": "ada",
     "figures/__init__.py": "",
-    "figures/playground/playground.css": "p {}",
-    "experiments/__init__.py": '"""Measure."""\nlength = 5',
+    "figures/browser/page.css": "p {}",
+    "measure/__init__.py": '"""Measure."""\nlength = 5',
     "records/coin.json": "{}",
     "records/dice-long.json": "{}",
     "records/cards.json": "{}",
@@ -95,9 +95,9 @@ COUNTS = {
 COUNTS_NOT = {
     "a docstring that is imported": ("lib/unrolled/cells/rnn.py", "Be a cell", "Be an Elman cell"),
     "a comment": ("lib/unrolled/cells/rnn.py", "# step", "# a step"),
-    "a docstring of the laboratory": ("lib/unrolled/experiments/__init__.py", "Measure", "Measure it"),
-    "what no chapter imports": ("lib/unrolled/experiments/__init__.py", "5", "6"),
-    "the playground's style sheet": ("lib/unrolled/figures/playground/playground.css", "{}", "{margin: 0}"),
+    "a docstring of the laboratory": ("lab/run.py", "Measure", "Measure it"),
+    "what no chapter imports": ("lib/unrolled/measure/__init__.py", "5", "6"),
+    "the playground's style sheet": ("lib/unrolled/figures/browser/page.css", "{}", "{margin: 0}"),
     "another record": ("lib/unrolled/records/cards.json", "{}", "[]"),
 }
 
@@ -107,7 +107,8 @@ def project(tmp_path, monkeypatch) -> Path:
     """A small project: one chapter, a library, records and pins."""
     notebook(tmp_path / "chapters", DRAW)
     files = {f"lib/unrolled/{name}": text for name, text in LIBRARY.items()}
-    for name, text in {**files, "requirements.txt": "torch", "constraints.txt": "torch==1"}.items():
+    others = {"lab/run.py": '"""Measure."""', "requirements.txt": "torch", "constraints.txt": "torch==1"}
+    for name, text in {**files, **others}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "tools").symlink_to(ROOT / "tools")

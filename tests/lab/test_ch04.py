@@ -189,7 +189,7 @@ def test_the_histogram_is_taken_halfway(tmp_path, monkeypatch):
         return torch.ones(25).numpy()
 
     monkeypatch.setattr(gradients, "train", watched)
-    monkeypatch.setattr(gradients.gradients, "recurrent_gradient", gradient)
+    monkeypatch.setattr(gradients, "recurrent_gradient", gradient)
     gradients.measure_histogram(histogram(8), 0, tmp_path)
     assert updates == [1, 2, 3, 4] and set(halves) == {2}
 

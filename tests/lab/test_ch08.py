@@ -7,14 +7,14 @@ import pytest
 import torch
 
 import lab
-from lab.ch08_fair_comparisons import corpus_size, learning_rates, memory, model_kinds, real_texts
+from lab.ch08_fair_comparisons import breakdown, corpus_size, learning_rates, memory, model_kinds, real_texts
 from lab.engine import scoring, texts
 from lab.engine.experiment import text
 from lab.engine.search import with_setting
 from lab.engine.texts import Encoded, encoded, unseen_stories
 from lab.engine.training import model_of, parameters, recipe_of
 from small_experiments import small, watch
-from unrolled.measure import breakdown, evaluate, token_nats
+from unrolled.measure import evaluate, token_nats
 from unrolled.models import load_model
 from unrolled.ngram import Counts, ModifiedKneserNey
 from unrolled.text import WordVocabulary, split_words, stories

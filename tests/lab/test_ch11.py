@@ -8,12 +8,12 @@ import torch
 
 import lab
 from lab.ch11_attention import bottleneck, induction, phonemes
+from lab.ch11_attention.pronunciations import Pronunciations
 from lab.engine.training import model_of, parameters
 from small_experiments import small
 from unrolled.models import EncoderDecoder
 from unrolled.tasks import rewriting
 from unrolled.tasks.rewriting import Reversal
-from unrolled.text import Pronunciations
 
 # The bottleneck
 

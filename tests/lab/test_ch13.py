@@ -6,6 +6,7 @@ import torch
 import lab
 from lab.ch08_fair_comparisons import memory
 from lab.ch13_modern_recurrence import scanned_memory
+from lab.ch13_modern_recurrence.associative_recall import AssociativeRecall
 from lab.ch13_modern_recurrence.state_tracking import measure_recall, measure_tracking
 from lab.engine.search import with_setting
 from lab.engine.tasks import Attending
@@ -75,7 +76,7 @@ def test_the_state_is_what_is_carried(label, size, state, tmp_path):
 
 
 def test_a_head_of_attention_finds_a_pair_by_its_key_and_sees_nothing_ahead():
-    task = tasks.AssociativeRecall(pairs=3, keys=5, values=4)
+    task = AssociativeRecall(pairs=3, keys=5, values=4)
     head, size = Attending(task.input_size, 9, task.output_size), task.keys + task.values
     with torch.no_grad():
         for part in (head.project, head.output):

@@ -1,11 +1,13 @@
 """Reversal and dates: every target is the right one, and every batch a new one."""
 
 import datetime
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from unrolled.tasks.rewriting import START, STOP, Dates, Fresh, Reversal, exact
+from unrolled.tasks import rewriting
+from unrolled.tasks.rewriting import START, STOP, Dates, Fresh, Reversal, right
 
 
 def generator(seed=0):
@@ -57,13 +59,18 @@ def test_every_batch_is_new_and_comes_again_with_its_number(task):
     assert fresh.digest == Fresh(task, batch=5).digest != Fresh(task, batch=5, seed=1).digest
 
 
-def test_what_is_exact_is_right_to_the_end():
+def test_a_target_is_right_when_it_is_written_to_its_end(monkeypatch):
     pairs = Reversal(5).pairs(4, generator())
     written = [target for _, target in pairs]
-    assert exact(written, pairs) == 1
-    assert exact([written[0][:-1], *written[1:]], pairs) == 0.75
-    with pytest.raises(ValueError, match="there are 3 answers to 4 pairs"):
-        exact(written[1:], pairs)
+
+    def share(answers: list) -> float:
+        hypotheses = [SimpleNamespace(tokens=answer) for answer in answers]
+        monkeypatch.setattr(rewriting, "translate", lambda *_, **__: hypotheses)
+        return right(None, pairs, 6)
+
+    assert share(written) == 1 and share([written[0][:-1], *written[1:]]) == 0.75
+    with pytest.raises(ValueError, match="there are no pairs"):
+        right(None, [], 6)
 
 
 @pytest.mark.parametrize(
