@@ -49,7 +49,9 @@ def test_a_training_goes_on_and_ends_where_one_that_was_never_stopped_does(tmp_p
     assert len(stopped.history.losses) == 7 and not (tmp_path / "stopped" / "model.model").exists()
     again = fit(CONFIG, 0, tmp_path / "stopped")
     assert again.history == whole.history and again.history.validated == [2 * score for score in range(1, 11)]
-    weights = zip(again.model.parameters(), load_model(tmp_path / "stopped" / "model.model")[0].parameters(), strict=True)
+    weights = zip(
+        again.model.parameters(), load_model(tmp_path / "stopped" / "model.model")[0].parameters(), strict=True
+    )
     assert all(torch.equal(*pair) for pair in weights)
     assert fit(CONFIG, 1, tmp_path / "other").history.losses != whole.history.losses
     assert fit(CONFIG | {"validations": 0}, 0, tmp_path / "unscored").history.losses == whole.history.losses
