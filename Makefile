@@ -15,7 +15,7 @@ NOTEBOOKS := $(RUN) tools/notebooks
 PYTEST := $(RUN) -m pytest -p no:cacheprovider
 SPREAD := --numprocesses logical --maxprocesses 4 --dist worksteal
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
-FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib tests tools benchmarks chapters solutions noxfile.py
+FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib lab tests tools benchmarks chapters solutions noxfile.py
 LINT_JS := $(RUN) tools/lint_scripts.py
 .PHONY: help environment book html pdf chapters exercises records playground check test bench compat claims gpu address clean
 

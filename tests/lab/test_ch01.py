@@ -7,13 +7,12 @@ import pytest
 from torch import nn
 
 import lab
-from lab.ch01_language_models import ngram_words, ngrams, window_networks
+from lab.ch01_language_models import ngram_words, ngrams
 from lab.engine.experiment import text
 from lab.engine.texts import texts
-from lab.engine.training import fit, model_of
+from lab.engine.training import model_of
 from small_experiments import small
 from unrolled import records
-from unrolled.measure import evaluate
 from unrolled.text import Corpus, sources, stories
 
 # N-grams of words
@@ -94,14 +93,6 @@ def test_the_setting_of_dive_into_deep_learning_is_letters_only():
     assert training + held_out == clean[:15_000] and len(training) == 10_000
 
 
-def test_learning_curves_fall_and_tables_grow(tmp_path):
-    size = {"text": text("stories", 60_000), "sizes": [1000, 5000, 50_000], "orders": [2, 5], "scored": 3000}
-    metrics = ngrams.measure_growth(size, 0, tmp_path)
-    assert (np.diff(metrics["nats"]) < 0).all() and (np.diff(metrics["bytes"]) > 0).all()
-    assert (np.diff(metrics["bytes"], axis=0) > 0).all()
-    assert ngrams.measure_growth(size, 1, tmp_path)["nats"] != metrics["nats"]  # other stories
-
-
 def test_the_records_agree_with_what_others_found():
     """Figures known from elsewhere: see the tests of `ngram` for Tiny Shakespeare."""
     nats = {name: contender["kneser_ney"][0] for name, contender in records.load("ngram-characters").items()}
@@ -121,19 +112,3 @@ def test_networks_begin_and_are_normalised_as_their_labels_say():
         layers = list(network.layers)
         assert any(isinstance(layer, nn.LayerNorm) for layer in layers) == label.endswith("norm")
         assert (layers[0].weight.std() > 0.5) == label.startswith("normal") and network.window == 8
-
-
-def test_the_first_batch_the_curve_and_the_score_are_those_of_the_training(tmp_path):
-    config = small("window-initialisation", "xavier norm")
-    metrics = window_networks.measure_initialisation(config, 0, tmp_path / "a")
-    again = fit(config, 0, tmp_path / "b")
-    assert metrics["first_loss"] == again.history.losses[0] and metrics["updates"] == [1, 2, 3]
-    assert metrics["curve"] == again.history.validation
-    assert metrics["nats"] == pytest.approx(evaluate(again.model, again.text.held_out).nats_per_symbol)
-    assert metrics["curve"][-1] == pytest.approx(metrics["nats"], rel=1e-4)
-
-
-def test_the_windows_are_those_of_the_labels():
-    contenders = lab.find("window-size").contenders
-    assert list(contenders) == ["2", "4", "8", "16", "32"]
-    assert all(model_of(config, 5).window == int(label) for label, config in contenders.items())

@@ -1,9 +1,8 @@
-"""Chapter 5's experiment: a gate that is stuck stays stuck, and the rest is as in the experiment of the cells."""
+"""Chapter 5's experiment: a gate that is stuck stays stuck."""
 
 import pytest
 import torch
 
-import lab
 from lab.ch05_lstm import stuck_gates
 from small_experiments import small
 from unrolled.cells import LSTMCell, trace
@@ -23,18 +22,6 @@ def test_a_stuck_gate_does_not_move(gate, bias):
         assert all(torch.equal(*pair) for pair in zip(before, cell.block(gate), strict=True))
     other = next(name for name in "fio" if name != gate)
     assert 0.01 < trace(cell, inputs)[other].mean() < 0.99
-
-
-def test_four_forget_gates_are_compared_at_every_number_of_updates_with_the_rate_chosen_there():
-    experiment, compared = lab.find("gates-over-budget"), lab.find("cells-over-budget")
-    assert len(experiment.contenders) == 12
-    for label in experiment.contenders:
-        config, (gate, _, updates) = experiment.config(label), label.rpartition(" ")
-        assert config["recipe"] == compared.config(f"lstm {updates}")["recipe"]
-        options = config["model"]["cell_options"]
-        assert options["initialisation"] == "orthogonal"
-        assert options["forget_bias"] == (-1 if gate == "bias -1" else 1)
-        assert config["stuck"] == {"open": {"f": 100}, "shut": {"f": -100}}.get(gate, {})
 
 
 def test_a_gate_that_is_stuck_is_stuck_until_the_end(tmp_path, hold_out, monkeypatch):

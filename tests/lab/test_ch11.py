@@ -9,20 +9,12 @@ import torch
 import lab
 from lab.ch11_attention import bottleneck, induction, phonemes
 from lab.ch11_attention.pronunciations import Pronunciations
-from lab.engine.training import model_of, parameters
-from small_experiments import small
+from lab.engine.training import model_of
 from unrolled.models import EncoderDecoder
 from unrolled.tasks import rewriting
 from unrolled.tasks.rewriting import Reversal
 
 # The bottleneck
-
-
-def test_encoder_decoders_have_as_many_trials_and_plain_ones_as_many_weights():
-    searches = lab.find("bottleneck-tuning").contenders
-    assert {(len(config["grid"]), config["recipe"]["updates"]) for config in searches.values()} == {(8, 1000)}
-    weights = {label: parameters(model_of(config, 26, 28)) for label, config in searches.items()}
-    assert weights["reversal/plain 64"] == weights["reversal/backwards 64"] < weights["reversal/attention 64"]
 
 
 def test_a_target_is_right_when_it_is_written_exactly(monkeypatch):
@@ -56,14 +48,6 @@ WORDS = Pronunciations(
 @pytest.fixture
 def few_words(monkeypatch):
     monkeypatch.setattr(phonemes, "dictionary", lambda: WORDS)
-
-
-@pytest.mark.parametrize("label", phonemes.KINDS)
-def test_words_are_transcribed_and_what_attends_is_aligned(few_words, label, tmp_path):
-    measured = phonemes.measure(small("phonemes", label), 0, tmp_path)
-    assert ("aligned" in measured) == (label == "attention") and 0 <= measured["beam_words"] <= 1
-    if label == "attention":
-        assert measured["aligned"] == ["taxtax"] and len(measured["weights"][0].split()) == 9 * 6
 
 
 def test_every_pronunciation_is_an_example_and_ends(few_words):
@@ -127,11 +111,3 @@ def test_heads_that_look_nowhere_in_particular_induct_by_chance():
     torch.testing.assert_close(shares["before"], expected.expand(2, 4))
     counted = (induction.earlier(rows[:, :-1]).sum(dim=2) / steps)[there].mean()
     torch.testing.assert_close(shares["after"], counted.expand(2, 4))
-
-
-def test_models_of_attention_and_of_recurrence_are_asked_alike_and_have_equally_many_weights(tmp_path):
-    for label in lab.find("induction-heads").contenders:
-        config = lab.find("induction-heads").config(label)
-        assert parameters(model_of(config, 26)) == pytest.approx(100_000, rel=0.1) or label.startswith("transformer-1")
-    measured = induction.measure(small("induction-heads", "lstm 0.001"), 0, tmp_path)
-    assert measured["known"][0] == pytest.approx(math.log(26), abs=0.6) and "after" not in measured

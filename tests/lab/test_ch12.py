@@ -1,7 +1,5 @@
 """Chapter 12's experiments: layers that do the same work in whatever way, and costs that are counted twice."""
 
-import itertools
-
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -11,7 +9,6 @@ from lab.ch12_cost import launches, lengths
 from lab.engine import timing
 from small_experiments import small
 from unrolled import cost
-from unrolled.measure import hardware
 
 SIZE = {"hidden_size": 8, "heads": 2}
 
@@ -112,28 +109,3 @@ def test_the_operations_of_the_solved_exercise_are_those_of_its_weights():
     weights = sum(weight.numel() for layer in (rnn, output) for weight in layer.parameters() if weight.ndim == 2)
     assert launches.operations(config, batch=3) == 2 * 3 * 6 * weights
     assert launches.solved_exercise(config, torch.float32)(torch.randn(3, 6, 5)).shape == (3, 6, 7)
-
-
-def test_every_layer_is_timed_at_every_batch_size_beside_the_roofs_of_its_precision(monkeypatch, tmp_path):
-    configs = contenders("launches", sizes={"side": 4, "large": 64, "small": 16}, warm_up=0, rounds=1)
-    for config in configs.values():
-        config["symbols"] = min(config["symbols"], 7)
-    monkeypatch.setattr(hardware.time, "perf_counter", itertools.count().__next__)  # everything takes a second
-    for measured in launches.measure(configs, 0, tmp_path).values():
-        assert measured["microseconds"] == [1e6, 1e6] and measured["launches"] == [0, 0]
-        assert measured["operations"][1] == 2 * measured["operations"][0] > 0
-        assert (measured["peak"], measured["memory"], measured["launch"]) == (2 * 4**3, 64, 1e6 / launches.IN_A_ROW)
-
-
-def test_the_layers_have_the_precision_that_is_named(monkeypatch, tmp_path):
-    seen = []
-
-    def kept(config, dtype):
-        seen.append(dtype)
-        return lambda inputs: seen.append(inputs.dtype)
-
-    monkeypatch.setattr(launches, "sequence_layer", kept)
-    configs = contenders("launches", sizes={"side": 4, "large": 64, "small": 16}, batches=[1])
-    half = {label: config for label, config in configs.items() if "float16" in label and not config["symbols"]}
-    launches.measure(half, 0, tmp_path)
-    assert {*seen} == {torch.float16}

@@ -1,4 +1,4 @@
-"""What the laboratory trains: runs that go on, with seeds and seconds, on the parts of a text."""
+"""What the laboratory trains: runs that go on, with seeds and seconds, on the parts of a text; and what is asked."""
 
 import json
 
@@ -7,7 +7,7 @@ import torch
 
 import lab
 from lab.engine import scoring
-from lab.engine.experiment import Experiment, model, recipe, text
+from lab.engine.experiment import model, recipe, text
 from lab.engine.texts import encoded, texts
 from lab.engine.training import answers, fit, mean_loss, model_of, parameters, recipe_of, training_seconds
 from small_experiments import small, watch
@@ -105,8 +105,9 @@ def test_stories_of_three_parts_are_three_draws_and_each_seed_has_its_own(hold_o
     config = {"text": text("stories", 20_000, three_parts=True)}
     parts = texts(config, 3)
     sizes = (20_000, 5000, 5000)
-    seeds = (3, 1_000_003, 2_000_003)
-    expected = tuple(stories.corpus(size, seed=seed).text for size, seed in zip(sizes, seeds, strict=True))
+    expected = tuple(
+        stories.corpus(size, seed=seed).text for size, seed in zip(sizes, (3, 1_000_003, 2_000_003), strict=True)
+    )
     assert parts == expected and not {*parts} & {*texts(config, 4)}
     lines = [{*part.splitlines()} for part in parts]
     assert not lines[0] & lines[1] and not lines[0] & lines[2] and not lines[1] & lines[2]
@@ -132,12 +133,3 @@ def test_the_parts_of_a_real_text_are_its_own_and_two_become_three(monkeypatch):
     assert texts({"text": text("three", three_parts=True)}) == (Two.train, "klm", "xyz")
     read = encoded({"text": text("three", three_parts=True)})
     assert isinstance(read.vocabulary, Vocabulary) and read.vocabulary.decode(read.test) == "xyz"
-
-
-def test_an_experiment_names_its_contenders_and_a_wrong_name_suggests_the_right_one():
-    with pytest.raises(ValueError, match="there is no experiment 'rnn-window'; did you mean 'rnn-windows'?"):
-        lab.find("rnn-window")
-    with pytest.raises(ValueError, match="coin has no contender 'bent'; it has fair"):
-        Experiment("coin", "", {}, {"fair": {}}, None).config("bent")
-    with pytest.raises(ValueError, match="there is no experiment '¶'; there are .*rnn-windows"):
-        lab.find("¶")
