@@ -56,8 +56,8 @@ def _do(parser: argparse.ArgumentParser, words: list[str]) -> int:
     except BrokenPipeError:
         raise
     except (ValueError, LookupError, OSError, RuntimeError, MemoryError) as error:
-        said = _out_of_memory(parsed) if _lacks_memory(error) else str(error)
-        print(f"{program}: {said}", file=sys.stderr)
+        message = _out_of_memory(parsed) if _lacks_memory(error) else str(error)
+        print(f"{program}: {message}", file=sys.stderr)
         return 2 if isinstance(error, ValueError) else 1
     except (KeyboardInterrupt, SystemExit) as stop:
         print(f"\n{program}: stopped", end="", file=sys.stderr)
