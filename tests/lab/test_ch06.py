@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 import lab
 from counter import Counter
@@ -40,6 +41,9 @@ def test_the_reach_ends_before_the_first_wrong_answer(limit, reach, tmp_path, mo
     monkeypatch.setattr(tasks, "SequenceModel", lambda cell, size: Counter(limit))
     config = small("counting-task", "rnn", length=3, limit=12)
     assert counting_task.measure(config, 0, tmp_path)["reach"] == reach
+    right = torch.tensor([True, True, False, True])  # the last one by chance
+    monkeypatch.setattr(counting_task, "counted", lambda *_: right)
+    assert counting_task.measure(config, 0, tmp_path)["reach"] == 2
 
 
 # Timing

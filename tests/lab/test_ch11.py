@@ -99,15 +99,20 @@ def test_a_model_that_looks_back_pays_nothing_for_what_can_be_known():
     assert induction.ask(Perfect()) == {"known": 0.0, "unknown": pytest.approx(math.log(26))}
 
 
-def test_heads_that_look_nowhere_in_particular_induct_by_chance():
-    """Queries and keys that are zero: each of the places up to a step gets as much attention."""
-    network = model_of(lab.find("induction-heads").config("transformer-2 0.001"), 26)
-    for layer in network.layers:
-        torch.nn.init.zeros_(layer.self_attn.in_proj_weight)
-    rows = induction.associated(8, seed=1)
-    there, steps = induction.known(rows), torch.arange(1, induction.WINDOW)
+def test_what_heads_look_at_is_what_pytorchs_attention_gives_to_those_places():
+    torch.manual_seed(0)
+    network = model_of(lab.find("induction-heads").config("transformer-1 0.001"), 26).eval()
+    (layer,), rows = network.layers, induction.associated(3, seed=1)
+    read, there = rows[:, :-1], induction.known(rows)
+    steps = read.shape[1]
+    x = layer.norm1(network.embed(read) + network.positions.weight[:steps])
+    ahead = torch.ones(steps, steps, dtype=torch.bool).triu(1)
+    _, alpha = layer.self_attn(x, x, x, attn_mask=ahead, average_attn_weights=False)  # (windows, heads, time, time)
+    after, before = torch.zeros(4), torch.zeros(4)
+    for window, step in there.nonzero().tolist():
+        earlier = [place for place in range(step) if read[window, place] == read[window, step]]
+        after += alpha[window, :, step, [place + 1 for place in earlier]].sum(dim=1)
+        before += alpha[window, :, step, step - 1]
     shares = induction.looks(network, rows)
-    expected = (1 / steps).expand_as(there)[there].mean()
-    torch.testing.assert_close(shares["before"], expected.expand(2, 4))
-    counted = (induction.earlier(rows[:, :-1]).sum(dim=2) / steps)[there].mean()
-    torch.testing.assert_close(shares["after"], counted.expand(2, 4))
+    torch.testing.assert_close(shares["after"][0], after / there.sum())
+    torch.testing.assert_close(shares["before"][0], before / there.sum())
