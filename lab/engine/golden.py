@@ -35,7 +35,7 @@ from unrolled.training import distributed, train, train_examples
 
 GOLDEN = Path(__file__).parent.parent / "golden.json"
 CHARACTERS, SYMBOLS = 60_000, 11  # of the text, and of the examples that a tagger or an encoder–decoder learns from
-STEPS = {"updates": 3, "batch": 4, "seq_len": 16}
+STEPS = {"updates": 3, "seq_len": 16}
 SIZES = {"hidden_size": 16, "embedding_size": 16, "num_heads": 2}
 UPDATES_AGREE, METRICS_AGREE = 1e-3, 2e-2  # relative: processors and versions differ by less
 CLOCKS = ("seconds", "microseconds", "per second")  # units of what no two machines share
@@ -129,8 +129,9 @@ def small(config: Config, **changes: Any) -> Config:
     if "text" in config:
         config["text"] = config["text"] | {"corpus": "stories", "characters": CHARACTERS}
     if "recipe" in config:
-        kept = {name: value for name, value in config["recipe"].items() if name != "symbols_per_update"}
-        config["recipe"] = kept | STEPS | ({"precision": "float32"} if "precision" in kept else {})
+        streams = {"symbols_per_update": 64} if "symbols_per_update" in config["recipe"] else {"batch": 4}
+        precision = {"precision": "float32"} if "precision" in config["recipe"] else {}
+        config["recipe"] = config["recipe"] | STEPS | streams | precision
     if "model" in config:
         config["model"] = _tiny(config["model"])
     if "grid" in config:
