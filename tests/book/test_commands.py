@@ -169,10 +169,12 @@ def test_without_npm_the_scripts_are_not_linted_and_a_line_says_so(tmp_path, mon
 def test_a_script_with_a_mistake_is_found(tmp_path, monkeypatch):
     if reason := lint_scripts.obstacle():
         pytest.skip(reason)
-    shutil.copyfile(ROOT / "biome.json", tmp_path / "biome.json")
     monkeypatch.setattr(lint_scripts, "ROOT", tmp_path)
+    monkeypatch.setattr(lint_scripts, "SETTINGS", tmp_path / "tools" / "lint_scripts.json")
     script = tmp_path / "_static" / "one.js"
     script.parent.mkdir()
+    (tmp_path / "tools").mkdir()
+    shutil.copyfile(ROOT / "tools" / "lint_scripts.json", lint_scripts.SETTINGS)
     script.write_text("const one = 1;\nconsole.log(one);\n")
     lint_scripts.main()
     for wrong in ("console.log(two);\n", "console.log( 1 )\n"):

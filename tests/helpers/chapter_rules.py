@@ -6,9 +6,8 @@ Among them those of the two kinds of code: what carries an idea is shown, all el
 import ast
 import re
 
-import gallery
-
 import minutes
+from extensions import gallery
 
 FOLDED, EXCEPTION = "hide-input", "figure-is-the-idea"
 TAGS = {"nbval-ignore-output", "hide-output", FOLDED, EXCEPTION}
