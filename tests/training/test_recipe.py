@@ -138,10 +138,10 @@ def test_what_needs_scores_says_so():
                 train(model(), TOKENS, Recipe(40, **SMALL, **needy), progress=False, **given)
 
 
-BF16 = pytest.mark.skipif(not torch.ops.mkldnn._is_mkldnn_bf16_supported(), reason="PyTorch's LSTM has no bf16 here")
+KERNEL = ["torch-lstm"] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else []  # PyTorch's LSTM, where it has bf16
 
 
-@pytest.mark.parametrize("core", ["rnn", "lstm", "gru", pytest.param("torch-lstm", marks=BF16)])
+@pytest.mark.parametrize("core", ["rnn", "lstm", "gru", *KERNEL])
 def test_mixed_precision_multiplies_in_bfloat16_and_keeps_the_weights(monkeypatch, core):
     seen, real = [], loop.cross_entropy
 
