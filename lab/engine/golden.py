@@ -52,10 +52,15 @@ def training_of(config: Config) -> Config | None:
 
 
 def representatives(experiment: Experiment) -> list[str]:
-    """Return the first contender of an experiment with each kind of model or cell, and the first without any."""
+    """Return the first contender of an experiment with each kind of model or cell, and the first without any.
+
+    Of a search the first alone: its contenders are those of the comparison that it decides.
+    """
     first: dict[str, str] = {}
     for label in experiment.contenders:
         config = experiment.config(label)
+        if "grid" in config:
+            return [label]
         model, cell = (training_of(config) or {}).get("model", {}), config.get("cell", {})
         first.setdefault(f"{model.get('kind')} {model.get('core')} {cell.get('kind')} {config.get('task')}", label)
     return list(first.values())
