@@ -84,3 +84,5 @@ class AssociativeRecall:
     def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """Return the mean cross-entropy of the answers, for logits (batch, 2 pairs, values) and targets."""
         return cross_entropy(outputs.flatten(0, 1), targets.flatten(), ignore_index=-1)
+
+    error = loss

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
+import json
 import math
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -163,23 +164,32 @@ def chosen(name: str, label: str, what: str = "setting") -> Setting:
     return {knob: None if value == "none" else value for knob, value in entry[what].items()}
 
 
+def cost_of_chosen(name: str, label: str) -> float:
+    """Return what the setting came to that a search by draws chose for a contender; 0 before it has been recorded."""
+    return tomllib.loads(CHOSEN.read_text(encoding="utf8")).get(name, {}).get(label, {}).get("cost", 0.0)
+
+
 def freeze(experiment: Experiment, label: str, trials: Mapping[str, Any]) -> None:
     """Write what a search chose for a contender into `chosen.toml`.
 
     Args:
         experiment: the search.
         label: the contender's.
-        trials: what was measured: `TRIALS`, or those of another search that ranks trials by ``trial_updates`` and
-            ``trial_loss``.
+        trials: what was measured: `TRIALS`; those of another search that ranks trials by ``trial_updates`` and
+            ``trial_loss``; or `draws.METRICS`.
     """
-    settings = experiment.config(label)["grid"]
-    costs = trials.get("trial_nats", trials.get("trial_loss"))
-    ranking = sorted(range(len(settings)), key=lambda number: (-trials["trial_updates"][number], costs[number]))
+    drawn = "trial_setting" in trials
+    settings = [json.loads(each) for each in trials["trial_setting"]] if drawn else experiment.config(label)["grid"]
+    costs = next(trials[name] for name in ("trial_nats", "trial_loss", "trial_cost") if name in trials)
+    ended = trials.get("trial_updates", [0] * len(settings))
+    ranking = sorted(range(len(settings)), key=lambda number: (-ended[number], costs[number]))
     best = settings[trials["chosen"]]
     others = (settings[number] for number in ranking if _variant(settings[number]) != _variant(best))
     entry = {"setting": best, "trials": len(settings), "lies": _places(best, settings)}
     if (second := next(others, None)) is not None:
         entry["second"] = second
+    if drawn:
+        entry |= {"settled": not trials["edges"], "cost": costs[trials["chosen"]]}
     with FileLock(CHOSEN.with_name(f".{CHOSEN.name}.lock")):
         content = tomllib.loads(CHOSEN.read_text(encoding="utf8")) if CHOSEN.exists() else {}
         content.setdefault(experiment.name, {})[label] = entry

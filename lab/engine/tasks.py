@@ -22,9 +22,19 @@ from unrolled.records import Metric
 
 
 def initialised_cell(config: Config, input_size: int) -> cells.Cell:
-    """Return the cell of a configuration; its recurrent weights are drawn again where it has an ``initialisation``."""
+    """Return the cell of a configuration.
+
+    Its recurrent weights are drawn again where it has an ``initialisation``. Those are multiplied by its ``radius``,
+    and the input weights by its ``input_scale``, where it has them.
+    """
     made = cell_of(config, input_size)
-    return cells.initialise(made, config["initialisation"]) if config.get("initialisation") else made
+    if config.get("initialisation"):
+        made = cells.initialise(made, config["initialisation"])
+    with torch.no_grad():
+        for weights, factor in ((made.W_hh, "radius"), (made.W_xh, "input_scale")):
+            if factor in config:
+                weights *= config[factor]
+    return made
 
 
 class Attending(nn.Module):

@@ -1,4 +1,4 @@
-"""Tasks that need a memory: adding, copying and counting (chapters 4 to 6)."""
+"""Tasks that need a memory: adding, copying, write–ignore–read, and counting (chapters 4 to 6)."""
 
 from __future__ import annotations
 
@@ -68,6 +68,8 @@ class Adding:
         """Return the mean squared error after the last step, for outputs (batch, T, 1) and targets (batch,)."""
         return mse_loss(outputs[:, -1, 0], targets)
 
+    error = loss
+
 
 @dataclass(frozen=True)
 class Copy:
@@ -110,12 +112,12 @@ class Copy:
 
     @property
     def trivial(self) -> float:
-        """The loss without memory, in nats per step."""
+        """The error without memory, in nats per step."""
         return self.wanted * math.log(self.symbols) / (self.length + 2 * self.wanted)
 
     @property
     def goal(self) -> float:
-        """The loss below which the task counts as solved, in nats per step."""
+        """The error below which the task counts as solved, in nats per step."""
         return self.trivial / 10
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -132,6 +134,73 @@ class Copy:
         """Return the mean cross-entropy, nats per step, for logits (batch, T + 20, 9) and targets (batch, T + 20)."""
         # (batch, steps, 9) → (batch · steps, 9)
         return cross_entropy(outputs.flatten(0, 1), targets.flatten())
+
+    error = loss
+
+
+@dataclass(frozen=True)
+class FlipFlop:
+    """Write, ignore, read: keep the last symbol written, through distractors, until it is asked for (Liu et al. 2023).
+
+    Every step brings an instruction, write, ignore or read, and one of 8 symbols, all equally likely. The first 10
+    steps write at least three times, at the first, at the last and at one more at least, so that what is kept has to be
+    replaced, too. Then come `lag` − 1 steps to ignore, and at the end the read: which symbol was written last? That
+    was exactly `lag` steps ago. The loss is the cross-entropy of that answer, in nats, and the error the share of wrong
+    answers.
+
+    Without memory the best answer is any symbol, which is wrong 7 times of 8. The goal is 99 right answers of 100.
+
+    (Hochreiter's and Bengio's latch keeps one symbol from the beginning of a sequence; nothing is ever overwritten.
+    Liu et al.'s flip-flop language has two symbols, and reads in between.)
+
+    Attributes:
+        lag: the number of steps from the last write to the read.
+
+    Raises:
+        ValueError: the lag is below 1.
+
+    Example:
+        >>> inputs, targets = FlipFlop(lag=20).batch(8, torch.Generator().manual_seed(0))
+        >>> tuple(inputs.shape), tuple(targets.shape)
+        ((8, 30, 11), (8,))
+        >>> write, ignore, read = inputs[0, :, 8:].sum(dim=0).int().tolist()
+        >>> write >= 3, write + ignore, read
+        (True, 29, 1)
+    """
+
+    lag: int
+    symbols = 8
+    writing = 10  # steps, of which the last one writes
+    input_size = 11
+    output_size = 8
+    trivial = 7 / 8
+    goal = 0.01
+
+    def __post_init__(self):
+        if self.lag < 1:
+            raise ValueError(f"lag is {self.lag}; the read needs at least 1 step after the last write")
+
+    def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return inputs, a symbol and an instruction, both one-hot, (batch, 10 + lag, 11), and symbols, (batch,)."""
+        steps = self.writing + self.lag
+        symbols = torch.randint(self.symbols, (batch, steps), generator=generator)
+        writes = torch.rand(batch, steps, generator=generator) < 0.5
+        third = torch.randint(1, self.writing - 1, (batch, 1), generator=generator)
+        writes = writes.scatter(1, third, True)
+        writes[:, 0] = writes[:, self.writing - 1] = True
+        writes[:, self.writing :] = False
+        instructions = torch.where(writes, 0, 1)  # write, ignore
+        instructions[:, -1] = 2  # read
+        inputs = torch.cat([one_hot(symbols, self.symbols), one_hot(instructions, 3)], dim=2).float()
+        return inputs, symbols[:, self.writing - 1]
+
+    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the cross-entropy at the read, nats, for logits (batch, 10 + lag, 8) and symbols (batch,)."""
+        return cross_entropy(outputs[:, -1], targets)
+
+    def error(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return the share of wrong answers; the arguments are those of `loss`."""
+        return (outputs[:, -1].argmax(dim=-1) != targets).float().mean()
 
 
 @dataclass(frozen=True)
@@ -169,13 +238,13 @@ class Counting:
 
     @property
     def trivial(self) -> float:
-        """The loss without memory, in nats per answer."""
+        """The error without memory, in nats per answer."""
         last = 2 / (self.length + 1)
         return -last * math.log(last) - (1 - last) * math.log(1 - last)
 
     @property
     def goal(self) -> float:
-        """The loss below which the task counts as solved, in nats per answer."""
+        """The error below which the task counts as solved, in nats per answer."""
         return self.trivial / 1000
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -203,3 +272,5 @@ class Counting:
         """Return the mean cross-entropy over all b, for logits (batch, 2 length, 1) and targets (batch, 2 length)."""
         is_b = targets >= 0
         return binary_cross_entropy_with_logits(outputs[..., 0][is_b], targets[is_b])
+
+    error = loss

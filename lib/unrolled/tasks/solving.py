@@ -19,8 +19,8 @@ class Task(Protocol):
     Attributes:
         input_size: the length of a step's vector.
         output_size: the size of an answer.
-        trivial: the loss of the best answer without memory.
-        goal: the loss below which the task counts as solved.
+        trivial: the error of the best answer without memory.
+        goal: the error below which the task counts as solved.
     """
 
     input_size: int
@@ -32,7 +32,10 @@ class Task(Protocol):
         """Return a batch of inputs, (batch, time, input_size), and of targets, drawn on the CPU."""
 
     def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean loss, for outputs (batch, time, output_size)."""
+        """Return the mean loss, what training lowers, for outputs (batch, time, output_size)."""
+
+    def error(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return what outputs are judged by: the loss itself, where a task has no plainer unit."""
 
 
 class SequenceModel(nn.Module):
@@ -73,7 +76,7 @@ class Outcome:
         updates: the number of updates until success, divergence or the end of the budget.
         losses: the training loss of each update.
         scored: the updates after which new sequences were scored.
-        scores: the losses on these.
+        scores: the errors on these.
 
     Example:
         >>> from unrolled.cells import RNNCell
@@ -93,7 +96,7 @@ class Outcome:
 
 @torch.no_grad()
 def score(model: nn.Module, task: Task, sequences: int, generator: torch.Generator) -> float:
-    """Return the model's loss on new sequences.
+    """Return the model's error on new sequences.
 
     Args:
         model: maps inputs (batch, time, task.input_size) to outputs (batch, time, task.output_size).
@@ -105,18 +108,20 @@ def score(model: nn.Module, task: Task, sequences: int, generator: torch.Generat
         >>> from unrolled.tasks import Adding
         >>> model = SequenceModel(cells.RNNCell(2, 1), 1)
         >>> _ = nn.init.zeros_(model.output.weight), nn.init.ones_(model.output.bias)  # the answer is always 1
-        >>> loss = score(model, Adding(30), 2000, torch.Generator().manual_seed(0))
-        >>> abs(loss - Adding.trivial) < 0.02
+        >>> error = score(model, Adding(30), 2000, torch.Generator().manual_seed(0))
+        >>> abs(error - Adding.trivial) < 0.02
         True
     """
-    return _loss(model, task, sequences, generator).item()
+    return task.error(*_answered(model, task, sequences, generator)).item()
 
 
-def _loss(model: nn.Module, task: Task, sequences: int, generator: torch.Generator) -> torch.Tensor:
-    """Return the loss on new sequences, drawn on the CPU so that they are the same on every device."""
+def _answered(
+    model: nn.Module, task: Task, sequences: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return outputs for new sequences, drawn on the CPU so that they are the same on every device, and targets."""
     device = next(model.parameters()).device
     inputs, targets = (part.to(device) for part in task.batch(sequences, generator))
-    return task.loss(model(inputs), targets)
+    return model(inputs), targets
 
 
 def solve(
@@ -169,7 +174,7 @@ def solve(
     for_training, for_scoring = (torch.Generator().manual_seed(2 * seed + offset) for offset in (0, 1))
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for update in range(1, updates + 1):
-        loss = _loss(model, task, batch, for_training)
+        loss = task.loss(*_answered(model, task, batch, for_training))
         if not torch.isfinite(loss):
             outcome.diverged = True
             break

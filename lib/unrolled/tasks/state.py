@@ -71,7 +71,7 @@ class ShellGame:
 
     @property
     def goal(self) -> float:
-        """The loss below which the task counts as solved, in nats per step."""
+        """The error below which the task counts as solved, in nats per step."""
         return self.trivial / 100
 
     def follow(self, symbols: torch.Tensor) -> torch.Tensor:
@@ -93,3 +93,5 @@ class ShellGame:
     def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """Return the mean cross-entropy, nats per step, for logits (batch, T, cups) and targets (batch, T)."""
         return cross_entropy(outputs.flatten(0, 1), targets.flatten())
+
+    error = loss

@@ -1,0 +1,134 @@
+"""Who can keep something, and who can replace what is kept, over how many steps (chapters 4, 5, 6, 11 and 13)?
+
+Three tasks at five lags. *Adding* keeps two numbers and sums them; *copying* keeps ten symbols; *write, ignore, read*
+keeps one and overwrites it. All networks have about as many weights. Rate, start and biases are drawn together in a
+search at the lags 50 and 200; the lags beside take over what was chosen there.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from lab.engine import draws
+from lab.engine.draws import choice, log, random_search, uniform
+from lab.engine.experiment import Config, Experiment, cell
+from lab.engine.search import Setting, chosen, cost_of_chosen
+from lab.engine.tasks import ENDING, ending, train_on
+from lab.engine.training import PARAMETERS, parameters
+from unrolled import tasks
+
+SEARCHED = "success-by-lag-tuning"
+LAGS = {20: 50, 50: 50, 100: 50, 200: 200, 400: 200}  # and the lag at which the settings are searched
+TASKS = {  # of each the length that makes its lag
+    "adding": lambda lag: lag,  # the first number waits for at least half of it
+    "copy": lambda lag: lag - 10,  # every symbol waits exactly lag steps: ten symbols lie between
+    "flip-flop": lambda lag: lag,
+}
+START = {"initialisation": choice("uniform", "orthogonal")}
+RATE = {"learning_rate": log(1e-4, 1e-1)}
+SCALED = {"radius": log(0.8, 1.25), "input_scale": log(1e-3, 1.0)}
+CELLS: dict[str, tuple[Config, draws.Space]] = {  # the cell, and what is searched of it
+    "tanh": (cell("rnn"), RATE | START),
+    "irnn": (cell("rnn", nonlinearity="relu", initialisation="identity"), RATE | SCALED),
+    "orthogonal relu": (cell("rnn", nonlinearity="relu", initialisation="orthogonal"), RATE | SCALED),
+    "lstm-1997": (cell("lstm-1997"), RATE | START | {"input_bias": uniform(-3, 3)}),
+    "lstm": (cell("lstm"), RATE | START | {"forget_bias": uniform(-3, 3), "input_bias": uniform(-3, 3)}),
+    "gru": (cell("gru"), RATE | START | {"update_bias": uniform(-3, 3)}),
+}
+UNITS = {  # with an input of 11 and an output of 8 each network has about 10,500 weights
+    "tanh": 93,
+    "irnn": 93,
+    "orthogonal relu": 93,
+    "lstm-1997": 52,
+    "lstm": 45,
+    "gru": 52,
+}
+SMALL = {"lag": 11, "hidden_size": 4, "updates": 4, "score_every": 2, "sequences": 8, "batch": 4}
+BUDGET = {"updates": 3000, "batch": 32, "score_every": 100, "sequences": 500, "clip": 1.0}
+
+
+def task_of(config: Config) -> tasks.Task:
+    """Return the task of a configuration."""
+    return tasks.TASKS[config["task"]](TASKS[config["task"]](config["lag"]))
+
+
+def base(task: str, lag: int, name: str) -> Config:
+    """Return a network on a task before anything is chosen."""
+    return {"task": task, "lag": lag, "cell": CELLS[name][0], "hidden_size": UNITS[name]} | BUDGET
+
+
+def searched(task: str, lag: int, name: str) -> Config:
+    """Return a network on a task with what is to be searched of it."""
+    return base(task, lag, name) | {"space": CELLS[name][1]}
+
+
+def with_setting(config: Config, setting: Setting) -> Config:
+    """Return a configuration with a setting: biases and start are the cell's, all else its own."""
+    of_training = {name: value for name, value in setting.items() if name in RATE | SCALED}
+    of_cell = {name: value for name, value in setting.items() if name not in of_training}
+    return config | of_training | {"cell": config["cell"] | of_cell}
+
+
+def search(config: Config, seed: int, folder: Path) -> dict:
+    """Search the settings of a network on a task."""
+    task = task_of(config)
+
+    def trial(setting: Setting, seed: int, name: str) -> float:
+        """Return the share of the updates needed; beyond 1 by the error left, as a share of that without memory."""
+        _, outcome = train_on(with_setting(config, setting), task, seed, config["updates"])
+        ended = ending(outcome, task)
+        return ended["updates"] / config["updates"] if ended["success"] else 1 + ended["loss"]
+
+    return random_search(config, seed, folder, trial)
+
+
+def measure(config: Config, seed: int, folder: Path) -> dict:
+    """Train a network on a task until it solves it or its updates are spent."""
+    task = task_of(config)
+    model, outcome = train_on(config, task, seed, config["updates"])
+    return ending(outcome, task) | {"parameters": parameters(model)}
+
+
+def contender(task: str, lag: int, name: str) -> Config:
+    """Return a network with the setting chosen for its task at the nearest lag that was searched."""
+    return with_setting(base(task, lag, name), chosen(SEARCHED, f"{task} {LAGS[lag]}: {name}"))
+
+
+def is_asked(task: str, lag: int, name: str) -> bool:
+    """Return whether a network is trained at a lag: beyond 200 only if it solved the task at 200 in its search."""
+    return lag <= 200 or cost_of_chosen(SEARCHED, f"{task} 200: {name}") < 1
+
+
+METRICS = ENDING | {"parameters": PARAMETERS}
+EXPERIMENTS = (
+    Experiment(
+        SEARCHED,
+        "Adding, copying, write–ignore–read: rate, start and biases of each network at two lags",
+        draws.METRICS,
+        {
+            f"{task} {lag}: {name}": partial(searched, task, lag, name)
+            for lag in sorted(set(LAGS.values()))
+            for task in TASKS
+            for name in CELLS
+        },
+        search,
+        seeds=1,
+        small=SMALL | {"draws": 3},
+    ),
+    Experiment(
+        "success-by-lag",
+        "Adding, copying, write–ignore–read: how many seeds of each network solve the task, and how soon, by lag",
+        METRICS,
+        {
+            f"{task} {lag}: {name}": partial(contender, task, lag, name)
+            for lag in LAGS
+            for task in TASKS
+            for name in CELLS
+            if is_asked(task, lag, name)
+        },
+        measure,
+        seeds=5,
+        small=SMALL,
+    ),
+)
