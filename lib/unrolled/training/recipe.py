@@ -31,9 +31,11 @@ class Recipe:
             Streams begin too rarely to teach a network how a text begins: with 0, once in a pass over the text.
         optimizer: ``"adam"`` (Kingma & Ba 2015), ``"adamw"`` (Loshchilov & Hutter 2019) or ``"sgd"``, plain gradient
             descent without momentum.
+        beta2: β₂, the share of the squared gradients' running mean that Adam and AdamW keep in an update.
         weight_decay: λ. Adam and SGD add λ w to the clipped gradient of the weights w; AdamW leaves the gradient alone
             and subtracts rate · λ w from the weights.
         schedule: ``"cosine"``, ``"constant"`` or ``"plateau"``, which needs a validation text; see `rate`.
+        warm_up: the share of the updates in which the rate of ``"cosine"`` rises.
         patience: stop after so many validations in a row without a new lowest score, and restore the weights that had
             the lowest one; 0 trains to the end and keeps the last weights.
         precision: ``"float32"``, or ``"bf16"`` to multiply in bfloat16 in training (mixed precision). The weights, the
@@ -62,8 +64,10 @@ class Recipe:
     carry: bool = True
     reset: float = 0.0
     optimizer: str = "adam"
+    beta2: float = 0.999
     weight_decay: float = 0.0
     schedule: str = "cosine"
+    warm_up: float = 0.1
     patience: int = 0
     precision: str = "float32"
     compile: bool = False
@@ -76,6 +80,9 @@ class Recipe:
             raise ValueError(f"reset is {self.reset}; a probability is 0 or more and at most 1")
         if self.reset and not self.carry:
             raise ValueError(f"reset is {self.reset}, but carry is False: every window starts from the initial state")
+        for name in ("beta2", "warm_up"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more and below 1")
         for name in ("weight_decay", "patience"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more")
@@ -93,7 +100,7 @@ class Recipe:
 
             constant    learning_rate
             plateau     learning_rate / 4^setbacks                      as in PyTorch's word-language-model example
-            cosine      learning_rate · (update + 1) / warm_up          in the first tenth, the warm-up
+            cosine      learning_rate · (update + 1) / W                in the first W updates, the warm-up
                         learning_rate · ½ (1 + cos π p)                 after it, with p rising from 0 to 1
 
         Args:
@@ -104,7 +111,7 @@ class Recipe:
             return self.learning_rate
         if self.schedule == "plateau":
             return self.learning_rate * 0.25**setbacks
-        warm_up = max(1, self.updates // 10)
+        warm_up = max(1, int(self.updates * self.warm_up))
         if update < warm_up:
             return self.learning_rate * (update + 1) / warm_up
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (update - warm_up) / (self.updates - warm_up)))
@@ -117,4 +124,5 @@ class Recipe:
             lr=self.learning_rate,
             weight_decay=self.weight_decay,
             fused=all(weight.device.type in ("cpu", "cuda") for weight in weights),
+            **({} if self.optimizer == "sgd" else {"betas": (0.9, self.beta2)}),
         )
