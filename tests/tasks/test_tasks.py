@@ -9,7 +9,7 @@ from torch import nn
 
 from counter import Counter
 from unrolled.cells import CELLS, RNNCell, initialise, unroll
-from unrolled.tasks import TASKS, Adding, Copy, Counting, SequenceModel, score, solve
+from unrolled.tasks import TASKS, Adding, Copy, Counting, FlipFlop, SequenceModel, score, solve
 
 
 def seeded(seed=0):
@@ -224,3 +224,44 @@ MODEL = SequenceModel(RNNCell(2, 3), 1)
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("lag", [1, 20])
+def test_the_flip_flop_writes_three_times_the_last_a_lag_before_the_read_and_asks_for_that(lag):
+    inputs, targets = FlipFlop(lag).batch(2000, seeded())
+    symbols, instructions = inputs[..., :8].argmax(dim=2), inputs[..., 8:].argmax(dim=2)
+    assert inputs.shape == (2000, 10 + lag, 11) and (inputs.sum(dim=2) == 2).all()
+    writes = instructions == 0
+    assert writes[:, 0].all() and writes[:, 9].all() and writes.sum(dim=1).min() == 3
+    assert not writes[:, 10:].any() and (instructions[:, -1] == 2).all() and (instructions == 2).sum() == 2000
+    assert torch.equal(targets, symbols[:, 9])
+    counts = torch.stack([symbols[:, step].bincount(minlength=8) for step in range(10 + lag)])
+    assert counts.min() > 180 and counts.max() < 325  # of 250; distractors are as likely as what is written
+
+
+def test_the_error_of_the_flip_flop_is_the_share_of_wrong_reads():
+    task, targets = FlipFlop(3), torch.tensor([0, 1, 2, 3])
+    outputs = torch.zeros(4, 13, 8)
+    outputs[torch.arange(4), -1, torch.tensor([0, 1, 2, 7])] = 5.0
+    assert task.error(outputs, targets).item() == 0.25
+    assert task.loss(torch.zeros(4, 13, 8), targets).item() == pytest.approx(math.log(8))
+    blind = task.error(torch.eye(8)[torch.zeros(20_000, 1, dtype=torch.long)], task.batch(20_000, seeded())[1])
+    assert blind.item() == pytest.approx(task.trivial, abs=0.01)
+    with pytest.raises(ValueError, match="lag is 0; the read needs at least 1 step"):
+        FlipFlop(0)
+
+
+def test_a_task_is_solved_by_its_error_not_by_its_loss():
+    """The loss of the flip-flop is in nats, its goal a share of reads: the first may be large where the second is 0."""
+
+    class Sure(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.tensor(0.01))
+
+        def forward(self, inputs):
+            written = inputs[:, 9, :8]
+            return (self.scale * written)[:, None].expand(-1, inputs.shape[1], -1)
+
+    outcome = solve(Sure(), FlipFlop(2), updates=1, learning_rate=1e-6, sequences=50)
+    assert outcome.success and outcome.scores == [0.0] and outcome.losses[0] > 2

@@ -87,6 +87,19 @@ def test_the_cosine_warms_up_and_falls_to_zero():
     assert rates[10:] == sorted(rates[10:], reverse=True) and 0 < rates[-1] < 0.01
 
 
+def test_the_warm_up_takes_its_share_of_the_updates():
+    recipe = Recipe(updates=100, learning_rate=1.0, warm_up=0.4)
+    assert [round(recipe.rate(update), 3) for update in (0, 39, 40, 70)] == [0.025, 1.0, 1.0, 0.5]
+    assert Recipe(updates=100, learning_rate=1.0, warm_up=0.0).rate(0) == 1.0
+
+
+def test_beta2_is_adams():
+    weights = [torch.zeros(2, requires_grad=True)]
+    for optimizer in ("adam", "adamw"):
+        assert Recipe(1, beta2=0.9, optimizer=optimizer).optimizer_of(weights).defaults["betas"] == (0.9, 0.9)
+    assert Recipe(1).optimizer_of(weights).defaults["betas"] == (0.9, 0.999)
+
+
 def test_a_plateau_of_any_length_has_a_rate():
     assert Recipe(updates=1, schedule="plateau").rate(0, setbacks=10_000) == 0.0
 
@@ -191,6 +204,8 @@ def test_a_model_is_compiled_on_request(monkeypatch):
         ("learning_rate", math.nan, "learning_rate is nan; it must be above 0"),
         ("clip", 0, "clip is 0; it must be above 0"),
         ("weight_decay", -0.1, "weight_decay is -0.1; it must be 0 or more"),
+        ("beta2", 1.0, "beta2 is 1.0; it must be 0 or more and below 1"),
+        ("warm_up", 1.0, "warm_up is 1.0; it must be 0 or more and below 1"),
         ("patience", -1, "patience is -1; it must be 0 or more"),
         ("optimizer", "lion", "optimizer is 'lion'; it can be one of adam, adamw, sgd"),
         ("schedule", "linear", "schedule is 'linear'; it can be one of cosine, constant, plateau"),
