@@ -26,7 +26,7 @@ import torch
 
 import lab
 from lab.engine import texts
-from lab.engine.experiment import Config, Experiment
+from lab.engine.experiment import Config, Experiment, NotChosen
 from lab.engine.training import answers, model_of, recipe_of
 from unrolled.models import TaggingNetwork
 from unrolled.records import digest
@@ -54,12 +54,16 @@ def training_of(config: Config) -> Config | None:
 def representatives(experiment: Experiment) -> list[str]:
     """Return the first contender of an experiment with each kind of model or cell, and the first without any.
 
-    Of a search the first alone: its contenders are those of the comparison that it decides.
+    Of a search the first alone: its contenders are those of the comparison that it decides. What waits for a search is
+    left out.
     """
     first: dict[str, str] = {}
     for label in experiment.contenders:
-        config = experiment.config(label)
-        if "grid" in config:
+        try:
+            config = experiment.config(label)
+        except NotChosen:
+            continue
+        if "grid" in config or "space" in config:
             return [label]
         model, cell = (training_of(config) or {}).get("model", {}), config.get("cell", {})
         first.setdefault(f"{model.get('kind')} {model.get('core')} {cell.get('kind')} {config.get('task')}", label)
