@@ -9,7 +9,7 @@ import pytest
 import book
 import exercises
 from extensions import gallery, reading
-from minutes import announced, hours
+from exercises import announced, hours
 from places import ROOT
 from unrolled import records
 
