@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import nbformat
 import yaml
 
-import citation
 import unrolled
 from mend import mend
 from notebooks import ROOT, WIDGET, ChapterError, chapters, executed, figures_of
@@ -102,14 +101,12 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
     """
     shutil.rmtree(SOURCE, ignore_errors=True)
     SOURCE.mkdir(parents=True)
+    shutil.copy2(ROOT / "CITATION.cff", SOURCE)
     toc = contents(student)
     (SOURCE / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf8")
     for folder in ("data", "figures", "pages/_static"):
         shutil.copytree(ROOT / folder, SOURCE / Path(folder).name)
     (SOURCE / "exercises").mkdir()
-    (SOURCE / "citation").mkdir()
-    for name, text in citation.formats(citation.SOURCE.read_text(encoding="utf8")).items():
-        (SOURCE / "citation" / name).write_text(text, encoding="utf8")
     for listed in ROOT.glob("exercises/*.md"):  # the tables, which the chapters include
         shutil.copy2(listed, SOURCE / "exercises")
     for name in pages(toc):

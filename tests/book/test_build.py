@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 import book
-import citation
 import vendor
 from places import ROOT
 
@@ -81,11 +80,10 @@ def build(tmp_path, monkeypatch):
         shutil.copytree(ROOT / "pages" / "_static", tmp_path / "pages" / "_static")
         for name in ("data/references.bib", "pages/bibliography.md", "constraints.txt"):
             shutil.copyfile(ROOT / name, tmp_path / name)
-        for source in (ROOT / "_config.yml", citation.SOURCE):
+        for source in (ROOT / "_config.yml", ROOT / "CITATION.cff"):
             content, old = source.read_text(encoding="utf8"), now["baseurl"].rstrip("/")
             assert old in content
             (tmp_path / source.name).write_text(content.replace(old, address.rstrip("/")), encoding="utf8")
-        monkeypatch.setattr(citation, "SOURCE", tmp_path / citation.SOURCE.name)
         toc = "{format: jb-book, root: intro, parts: [{chapters: [{file: pages/bibliography}]}]}"
         (tmp_path / "_toc.yml").write_text(toc)
         (tmp_path / "intro.md").write_text(f"# Title\n\n{text}\n")
