@@ -60,8 +60,8 @@ def mended(path: Path) -> str:
 def explorers_aside(path: Path, page: str) -> str:
     """Return a page's HTML without its explorers' pictures, which are put into a script beside the page.
 
-    `pages/_static/widgets.js` loads it when an explorer comes into sight. A page that names the explorers' scripts itself, as
-    it does where the site does not serve them, is left as it is: they look for the pictures at once.
+    `pages/_static/widgets.js` loads it when an explorer comes into sight. A page that names the explorers' scripts
+    itself, as it does where the site does not serve them, is left as it is: they look for the pictures at once.
     """
     if "embed-amd" in page or not (state := EXPLORERS.search(page)):
         return page

@@ -8,8 +8,8 @@ import pytest
 
 import book
 import exercises
-from extensions import gallery, reading
 from exercises import announced, hours
+from extensions import gallery, reading
 from places import ROOT
 from unrolled import records
 

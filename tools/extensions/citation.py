@@ -1,4 +1,4 @@
-"""How the book is cited, as the directive ``{citation}``: a sentence, BibTeX, and CITATION.cff, of which both are made."""
+"""How the book is cited, as the directive ``{citation}``: a sentence and BibTeX, made of CITATION.cff, and that file."""
 
 from pathlib import Path
 
