@@ -1,4 +1,4 @@
-"""How the book is cited, as the directive ``{citation}``: a sentence and BibTeX, made of CITATION.cff, and that file."""
+"""How the book is cited, as the directive ``{citation}``: a sentence and BibTeX, made of CITATION.cff, and that too."""
 
 from pathlib import Path
 
