@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import yaml
 from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import sync_playwright
-from pypdf import PdfReader
+from pypdf import PdfReader, PdfWriter
 
 import book
 from mend import explorers
@@ -164,6 +164,16 @@ def sheets(pdf: Path) -> dict[str, int]:
     return {name.lstrip("/"): reader.get_destination_page_number(place) + 1 for name, place in places.items()}
 
 
+def bookmark(pdf: Path, listed: list[tuple[str, str, str]]) -> None:
+    """Give a file the bookmarks that its contents list, a chapter's sections below it."""
+    numbers, writer, above = sheets(pdf), PdfWriter(clone_from=pdf), None
+    for kind, place, text in listed:
+        below = above if kind == "section" else None
+        mark = writer.add_outline_item(title=text, page_number=numbers[place] - 1, parent=below)
+        above = mark if kind == "page" else above
+    writer.write(pdf)
+
+
 def print_pages(address: str, pdf: Path) -> None:
     """Print one document, and again with the numbers of its sheets in its contents.
 
@@ -180,7 +190,7 @@ def print_pages(address: str, pdf: Path) -> None:
         page.goto(address, wait_until="load")
         page.evaluate(SETTLED)
         for _ in range(2):
-            page.pdf(path=pdf, prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
+            page.pdf(path=pdf, prefer_css_page_size=True, print_background=True, tagged=True)
             page.evaluate(NUMBER, sheets(pdf))
         browser.close()
 
@@ -204,6 +214,7 @@ def main() -> None:
     printable.write_text(document(sections, styles), encoding="utf8")
     print_pages(printable.resolve().as_uri(), into)
     printable.unlink()
+    bookmark(into, entries(sections))
     print(f"The printed book: {into}", flush=True)
 
 
