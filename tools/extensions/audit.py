@@ -29,15 +29,14 @@ VERDICTS = {
 def counts(root: Path) -> str:
     """Return the table of the verdicts, each with the number of claims that have it and with what it means."""
     by = Counter(claim["verdict"] for claim in read(root)["claim"])
-    return table(
-        ["verdict", "claims", "meaning"],
-        [[f"*{verdict}*", str(by[verdict]), about] for verdict, about in VERDICTS.items()],
-    )
+    rows = [[f"*{verdict}*", str(by[verdict]), about] for verdict, about in VERDICTS.items()]
+    return table(["verdict", "claims", "meaning"], rows)
 
 
 def claims(root: Path) -> str:
     """Return the claims of every source, a section each."""
-    return "\n\n".join(claims_of(root, read(root), source) for source in read(root)["sources"])
+    audit = read(root)
+    return "\n\n".join(claims_of(root, audit, source) for source in audit["sources"])
 
 
 def read(root: Path) -> dict:

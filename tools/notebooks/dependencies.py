@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from modulefinder import ModuleFinder
 from pathlib import Path
+from types import CodeType
 
 import nbformat
 
@@ -33,10 +34,10 @@ def key(notebook: Path) -> str:
     cells = [cell.source for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
     code = "\n".join(cells)
     try:
-        tree = ast.parse(code)
+        tree, compiled = ast.parse(code), compile(code, notebook.name, "exec")
     except SyntaxError as error:
         raise ChapterError(f"{notebook.stem} is no Python (a magic? a shell command?): {error}") from None
-    library = modules(code)
+    library = modules(compiled)
     parts = cells + [f"{path.relative_to(ROOT)} {_code(path.read_text('utf8'))}" for path in library]
     for path in (*data(library), *records(tree), *(ROOT / name for name in PINS)):
         parts.append(f"{path.relative_to(ROOT)} {path.read_text('utf8')}")
@@ -44,10 +45,10 @@ def key(notebook: Path) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def modules(code: str) -> list[Path]:
-    """Return the files of the library's modules that code imports, itself or through other modules."""
+def modules(code: CodeType) -> list[Path]:
+    """Return the files of the library's modules that compiled code imports, itself or through other modules."""
     finder = ModuleFinder([str(ROOT / "lib")])
-    finder.scan_code(compile(code, "notebook", "exec"), finder.add_module("__main__"))
+    finder.scan_code(code, finder.add_module("__main__"))
     return sorted(Path(module.__file__) for module in finder.modules.values() if module.__file__)
 
 
