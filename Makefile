@@ -15,8 +15,11 @@ NOTEBOOKS := $(RUN) tools/notebooks
 PYTEST := $(RUN) -m pytest -p no:cacheprovider
 SPREAD := --numprocesses logical --maxprocesses 4 --dist worksteal
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
-FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib lab tests tools benchmarks chapters solutions noxfile.py
-LINT_JS := $(RUN) tools/lint_scripts.py
+FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib lab tests tools benchmarks chapters solutions
+# Biome, which npm fetches once, at the version that its settings name.
+BIOME := npx --yes @biomejs/biome@$(shell sed -n 's|.*/schemas/\([0-9.]*\)/.*|\1|p' tools/lint_scripts.json)
+LINT_JS := if $(BIOME) --version >/dev/null 2>&1; then $(BIOME) check --error-on-warnings --config-path=tools/lint_scripts.json; \
+	else echo 'The scripts are not linted: npm is not installed, or cannot fetch Biome.'; test -z "$$UNROLLED_STRICT"; fi
 .PHONY: help environment book html pdf chapters exercises records playground check test bench compat claims gpu address clean
 
 # $(call stage,NAME,COMMAND) runs a stage of `make test`, which must succeed and change no file of the project.
@@ -69,7 +72,7 @@ bench: environment  ## time the library against its peers
 	@$(RUN) benchmarks/run.py
 
 compat: environment  ## other Pythons, packages, processors; all graded (PART=tests|newest|processors|colab|grading: one)
-	@$(RUN) -m nox $(PART:%=--session %)
+	@$(RUN) -m nox --noxfile tests/noxfile.py $(PART:%=--session %)
 
 claims: environment  ## every chapter's asserts under five fresh seeds, one and two threads; ten kills (CHAPTER=02: one)
 	@$(NOTEBOOKS) claims $(CHAPTER)

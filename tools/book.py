@@ -12,12 +12,11 @@ from urllib.parse import urlsplit
 
 import nbformat
 import yaml
+from sphinx_external_toc.parsing import parse_toc_data
 
-import citation
 import unrolled
 from mend import mend
 from notebooks import ROOT, WIDGET, ChapterError, chapters, executed, figures_of
-from student import traces
 from unrolled.figures import live
 from vendor import VendorError, fetch
 
@@ -71,26 +70,19 @@ def beside_figures(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
-def pages(toc) -> list[str]:
-    """Return every page that a table of contents names, without suffix."""
-    if isinstance(toc, list):
-        return [name for entry in toc for name in pages(entry)]
-    own = [toc[word] for word in ("root", "file") if word in toc]
-    return own + [name for word in ("parts", "chapters", "sections") for name in pages(toc.get(word, []))]
+def pages(toc: dict) -> list[str]:
+    """Return every page that a table of contents names, in order, without suffix."""
+    return list(parse_toc_data(toc))
 
 
 def contents(student: bool) -> dict:
-    """Return the table of contents, for a student without the solutions."""
+    """Return the table of contents, for a student without the solutions, which stand below their chapters."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
-    return without_solutions(toc) if student else toc
-
-
-def without_solutions(toc):
-    """Return a table of contents, or a part of one, without the pages in solutions/."""
-    if isinstance(toc, list):
-        return [without_solutions(entry) for entry in toc if not entry.get("file", "").startswith("solutions/")]
-    inner = {word: without_solutions(toc[word]) for word in ("parts", "chapters", "sections") if word in toc}
-    return toc | inner
+    for chapter in (chapter for part in toc["parts"] for chapter in part["chapters"]):
+        if student and "sections" in chapter:
+            below = [entry for entry in chapter["sections"] if not entry["file"].startswith("solutions/")]
+            chapter["sections"] = below
+    return toc
 
 
 def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bool) -> None:
@@ -103,15 +95,12 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
     """
     shutil.rmtree(SOURCE, ignore_errors=True)
     SOURCE.mkdir(parents=True)
-    shutil.copy2(ROOT / "references.bib", SOURCE)
+    shutil.copy2(ROOT / "CITATION.cff", SOURCE)
     toc = contents(student)
     (SOURCE / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf8")
-    for folder in ("_static", "data", "figures"):
-        shutil.copytree(ROOT / folder, SOURCE / folder)
+    for folder in ("data", "figures", "pages/_static"):
+        shutil.copytree(ROOT / folder, SOURCE / Path(folder).name)
     (SOURCE / "exercises").mkdir()
-    (SOURCE / "citation").mkdir()
-    for name, text in citation.formats(citation.SOURCE.read_text(encoding="utf8")).items():
-        (SOURCE / "citation" / name).write_text(text, encoding="utf8")
     for listed in ROOT.glob("exercises/*.md"):  # the tables, which the chapters include
         shutil.copy2(listed, SOURCE / "exercises")
     for name in pages(toc):
@@ -226,8 +215,6 @@ def main() -> None:
         vendor = None
     assemble(notebooks, vendor, arguments.student)
     sphinx()
-    if arguments.student and (left := traces(BUILD / "html")):
-        raise SystemExit("The pages are not for students:\n" + "\n".join(left))
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 
 

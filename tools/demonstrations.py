@@ -5,11 +5,8 @@ pictures, for print and for pages without scripts, are photographs of the page's
 """
 
 import argparse
-import http.server
 import io
 import shutil
-import threading
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -86,36 +83,24 @@ def photograph(chromium: str) -> None:
         for name in live.descriptions():
             page = f'<!doctype html><meta charset="utf-8">{style}{live.figure(name)}'
             Path(place, f"{name}.html").write_text(page, encoding="utf8")
-        handler = partial(Quiet, directory=place)
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         for name in live.descriptions():
             page = browser.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
-            page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html")
+            page.goto(Path(place, f"{name}.html").as_uri())
             page.wait_for_selector("figure[data-ready]")
             page.wait_for_timeout(1000)  # what it writes on follows after a pause
             picture = Image.open(io.BytesIO(page.locator(".pg-live").screenshot())).convert("RGB")
             picture.quantize(COLOURS, dither=Image.Dither.NONE).save(book.PICTURES / f"{name}.png", optimize=True)
         browser.close()
-        server.shutdown()
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A server that does not say what it serves."""
-
-    def log_message(self, *_):
-        pass
 
 
 def main() -> None:
     """Write the weights, and the pictures where there is a browser."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=ROOT / "runs", help="where runs are kept (default: runs)")
     parser.add_argument("--pictures", action="store_true", help="only the pictures")
     arguments = parser.parse_args()
     if not arguments.pictures:
-        write_weights(arguments.folder)
+        write_weights(ROOT / "runs")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium:
         photograph(chromium)

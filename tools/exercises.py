@@ -27,7 +27,6 @@ from nbgrader.preprocessors import SaveCells
 from traitlets.config import PyFileConfigLoader
 
 import formulas
-from minutes import announced, hours
 from notebooks import ROOT
 
 KINDS = ("Derive", "Build", "Measure")
@@ -130,6 +129,28 @@ def total(chapters: list[Path], notebooks: list[nbformat.NotebookNode]) -> str:
         f"**How long it takes.** About {reading} to read {len(chapters)} chapters, and "
         f"{hours(sum(part.minutes for part in parts))} for all {len(parts)} exercises.\n"
     )
+
+
+def announced(notebook: dict) -> int:
+    """Return the minutes that a chapter says its reading takes.
+
+    Raises:
+        ValueError: its first cell does not say them in figures.
+    """
+    sentence = re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))
+    if not sentence:
+        raise ValueError("the first cell does not say 'Reading takes about … minutes', with the number in figures")
+    return int(sentence[1])
+
+
+def hours(minutes: int) -> str:
+    """Return a time in hours, to the next half.
+
+    >>> hours(45), hours(300), hours(380)
+    ('1 hour', '5 hours', '6½ hours')
+    """
+    whole, half = divmod(round(minutes / 30), 2)
+    return f"{whole}{'½' * half} hour{'s' * (whole + half > 1)}"
 
 
 def write(into: Path) -> list[Path]:

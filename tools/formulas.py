@@ -56,7 +56,7 @@ def equations() -> dict[str, Equation]:
 @cache
 def cited(key: str) -> str:
     """Return how a work of the bibliography is cited: its authors and its year."""
-    work = parse_file(ROOT / "references.bib").entries[key]
+    work = parse_file(ROOT / "data" / "references.bib").entries[key]
     names = [" ".join(person.last_names).strip("{}") for person in work.persons["author"]]
     authors = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
     return f"{authors}, {work.fields['year']}"

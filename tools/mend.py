@@ -7,11 +7,9 @@ checks them against the rules of WCAG, and at what they load.
 import json
 import re
 import shutil
-from io import BytesIO
 from pathlib import Path
 
 from fontTools import subset
-from fontTools.ttLib import TTFont
 
 MENDS = (
     # All of Font Awesome as a script, which would draw the icons a second time: the stylesheet does, with a font.
@@ -62,8 +60,8 @@ def mended(path: Path) -> str:
 def explorers_aside(path: Path, page: str) -> str:
     """Return a page's HTML without its explorers' pictures, which are put into a script beside the page.
 
-    `_static/widgets.js` loads it when an explorer comes into sight. A page that names the explorers' scripts itself, as
-    it does where the site does not serve them, is left as it is: they look for the pictures at once.
+    `pages/_static/widgets.js` loads it when an explorer comes into sight. A page that names the explorers' scripts
+    itself, as it does where the site does not serve them, is left as it is: they look for the pictures at once.
     """
     if "embed-amd" in page or not (state := EXPLORERS.search(page)):
         return page
@@ -82,8 +80,8 @@ def explorers(path: Path) -> dict[str, dict]:
     return json.loads(state[1])["state"] if state else {}
 
 
-def icons(site: Path) -> set[int]:
-    """Return the characters of the icons that a site's pages, scripts and stylesheets name.
+def icons(site: Path) -> set[str]:
+    """Return the characters, in hexadecimal, of the icons that a site's pages, scripts and stylesheets name.
 
     Args:
         site: the folder of the built pages.
@@ -93,20 +91,7 @@ def icons(site: Path) -> set[int]:
     users = [*site.rglob("*.html"), *(path for path in site.glob("_static/**/*.js") if path.stem != "fontawesome")]
     names = {name for path in users for name in re.findall(r"\bfa-[a-z0-9-]+", path.read_text(encoding="utf8"))}
     used = {code_of[key] for name in names if (key := f".{name}:before") in code_of}
-    used |= {code for sheet in sheets for code in CHARACTER.findall(NAMED.sub("", sheet))}
-    return {int(code, base=16) for code in used}
-
-
-def cut(font: Path, characters: set[int]) -> bytes:
-    """Return a font with some of its characters only, in the format WOFF."""
-    options = subset.Options(flavor="woff", layout_features=[], notdef_outline=True)
-    face = TTFont(font)
-    subsetter = subset.Subsetter(options)
-    subsetter.populate(unicodes=characters)
-    subsetter.subset(face)
-    face.flavor = "woff"
-    face.save(made := BytesIO())
-    return made.getvalue()
+    return used | {code for sheet in sheets for code in CHARACTER.findall(NAMED.sub("", sheet))}
 
 
 def cut_fonts(site: Path) -> None:
@@ -121,8 +106,9 @@ def cut_fonts(site: Path) -> None:
     if not 0 < named == len(fonts):
         raise ValueError(f"{sheet.name} names {named} fonts of icons, and there are {len(fonts)}: see FONT in mend.py")
     sheet.write_text(text, encoding="utf8")
+    cut = ["--unicodes=" + ",".join(sorted(used)), "--layout-features=", "--flavor=woff"]
     for font in fonts:
-        font.with_suffix(".woff").write_bytes(cut(font, used))
+        subset.main([str(font), *cut, f"--output-file={font.with_suffix('.woff')}"])
         font.with_suffix(".woff2").unlink()
         font.unlink()
     for script in site.glob("_static/scripts/fontawesome.js*"):

@@ -40,6 +40,7 @@ def test_the_page_has_every_claim_and_question_and_each_leads_to_one_heading(htm
     marks = [mark.get_text() for mark in page.select("table .verdict")]
     counts = {row.em.get_text(): int(row.select("td")[1].get_text()) for row in page.table.select("tbody tr")}
     assert counts == {verdict: marks.count(verdict) for verdict in audit.VERDICTS}
+    assert [option.get_text() for option in page.select(".audit-filter option")] == ["all", *audit.VERDICTS]
     assert (len(marks), len(page.select(".question"))) == (len(CLAIMS), len(QUESTIONS))
     links = {link["href"] for link in page.select("td a.internal[href*='.html#']")}
     notebooks = {link.partition("#")[0] for link in links}

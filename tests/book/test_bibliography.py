@@ -24,7 +24,7 @@ ANCHORED = {
 
 @pytest.fixture(scope="module")
 def works():
-    return parse_file(ROOT / "references.bib").entries  # a key given twice raises
+    return parse_file(ROOT / "data" / "references.bib").entries  # a key given twice raises
 
 
 def test_bibliography_is_sorted_and_has_the_works_the_book_stands_on(works):

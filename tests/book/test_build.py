@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 import book
-import citation
 import vendor
 from places import ROOT
 
@@ -76,16 +75,15 @@ def build(tmp_path, monkeypatch):
     here, now = "https://OWNER.github.io/unrolled/", yaml.safe_load((ROOT / "_config.yml").read_text("utf8"))["html"]
 
     def built(text: str, address: str = here) -> Path:
-        for folder in ("data", "figures", "pages"):
+        for folder in ("data", "figures"):
             (tmp_path / folder).mkdir()
-        for name in ("references.bib", "pages/bibliography.md", "constraints.txt"):
+        shutil.copytree(ROOT / "pages" / "_static", tmp_path / "pages" / "_static")
+        for name in ("data/references.bib", "pages/bibliography.md", "constraints.txt"):
             shutil.copyfile(ROOT / name, tmp_path / name)
-        for source in (ROOT / "_config.yml", citation.SOURCE):
+        for source in (ROOT / "_config.yml", ROOT / "CITATION.cff"):
             content, old = source.read_text(encoding="utf8"), now["baseurl"].rstrip("/")
             assert old in content
             (tmp_path / source.name).write_text(content.replace(old, address.rstrip("/")), encoding="utf8")
-        monkeypatch.setattr(citation, "SOURCE", tmp_path / citation.SOURCE.name)
-        shutil.copytree(ROOT / "_static", tmp_path / "_static")
         toc = "{format: jb-book, root: intro, parts: [{chapters: [{file: pages/bibliography}]}]}"
         (tmp_path / "_toc.yml").write_text(toc)
         (tmp_path / "intro.md").write_text(f"# Title\n\n{text}\n")

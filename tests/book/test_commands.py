@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import environment
-import lint_scripts
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -88,12 +87,13 @@ def test_what_the_commands_call_exists():
 
 def test_every_part_of_make_compat_is_there():
     named = re.search(r"\(PART=([\w|]+)", (ROOT / "Makefile").read_text())[1].split("|")
-    command = [sys.executable, "-m", "nox", "--list", "--json"]
+    command = [sys.executable, "-m", "nox", "--noxfile", "tests/noxfile.py", "--list", "--json"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert {session["name"] for session in json.loads(listed)} == set(named)
 
 
-STAGES = ("ruff check", "ruff format", "lint_scripts.py", "tools/book.py", "notebooks validate", "--durations=10")
+STAGES = ("ruff check", "ruff format", "biome --version", "biome check")
+STAGES += ("tools/book.py", "notebooks validate", "--durations=10")
 STANDS_FOR_PYTHON = """#!/bin/sh
 echo "$@" >> ../calls
 case "$*" in *"$CHANGED_BY"*) echo more >> "$FILE" ;; *"$FAILED_BY"*) exit 3 ;; esac
@@ -113,7 +113,7 @@ def make_test(folder: Path, **settings: str) -> tuple[subprocess.CompletedProces
     nothing = {"CHANGED_BY": "no stage", "FAILED_BY": "no stage", "FILE": "Makefile"}
     ours = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # not an outer make's
     made = subprocess.run(
-        ["make", "test", "PYTHON=true", "RUN=./python"],
+        ["make", "test", "PYTHON=true", "RUN=./python", "BIOME=./python biome"],
         cwd=root, capture_output=True, text=True, env=ours | nothing | settings,
     )  # fmt: skip
     return made, (folder / "calls").read_text().splitlines()
@@ -132,7 +132,7 @@ def test_a_stage_that_fails_stops_make_test(tmp_path, number):
 
 
 @pytest.mark.parametrize("file", ["Makefile", "left-over.txt"])
-@pytest.mark.parametrize("number, name", [(0, "lint"), (4, "chapters")])
+@pytest.mark.parametrize("number, name", [(0, "lint"), (5, "chapters")])
 def test_a_stage_that_changes_the_projects_own_files_stops_make_test(tmp_path, number, name, file):
     made, calls = make_test(tmp_path, CHANGED_BY=STAGES[number], FILE=file)
     assert made.returncode and len(calls) == number + 1
@@ -155,29 +155,39 @@ def test_a_skip_fails_where_nothing_may_be_skipped(tmp_path, monkeypatch):
     assert "no_such_module" in strict.stdout and "skipped in" not in strict.stdout
 
 
-def test_without_npm_the_scripts_are_not_linted_and_a_line_says_so(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(lint_scripts, "BIOME", tmp_path / "biome")
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.delenv("UNROLLED_STRICT", raising=False)
-    lint_scripts.main()
-    assert capsys.readouterr().out == "The scripts are not linted: npm is not installed.\n"
-    monkeypatch.setenv("UNROLLED_STRICT", "1")
-    with pytest.raises(SystemExit, match="npm is not installed"):
-        lint_scripts.main()
-
-
-def test_a_script_with_a_mistake_is_found(tmp_path, monkeypatch):
-    if reason := lint_scripts.obstacle():
-        pytest.skip(reason)
-    monkeypatch.setattr(lint_scripts, "ROOT", tmp_path)
-    monkeypatch.setattr(lint_scripts, "SETTINGS", tmp_path / "tools" / "lint_scripts.json")
-    script = tmp_path / "_static" / "one.js"
-    script.parent.mkdir()
+@pytest.fixture
+def lint(tmp_path):
+    """A function that lints the scripts of a folder, which has one, as `make check` does."""
+    (tmp_path / "pages" / "_static").mkdir(parents=True)
     (tmp_path / "tools").mkdir()
-    shutil.copyfile(ROOT / "tools" / "lint_scripts.json", lint_scripts.SETTINGS)
-    script.write_text("const one = 1;\nconsole.log(one);\n")
-    lint_scripts.main()
+    shutil.copyfile(ROOT / "tools" / "lint_scripts.json", tmp_path / "tools" / "lint_scripts.json")
+    makefile = (ROOT / "Makefile").read_text() + "\nscripts:\n\t@$(LINT_JS)\n"
+
+    def linted(script: str = "", **settings: str) -> subprocess.CompletedProcess:
+        (tmp_path / "pages" / "_static" / "one.js").write_text(script)
+        ours = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "UNROLLED_STRICT"))}
+        command = ["make", "--file=-", "scripts", "PYTHON=true"]
+        return subprocess.run(
+            command, cwd=tmp_path, input=makefile, capture_output=True, text=True, env=ours | settings
+        )
+
+    return linted
+
+
+def test_without_npm_the_scripts_are_not_linted_and_a_line_says_so(tmp_path, lint):
+    (tmp_path / "bin").mkdir()
+    for program in ("make", "sh", "sed"):
+        (tmp_path / "bin" / program).symlink_to(shutil.which(program))
+    done = lint(PATH=str(tmp_path / "bin"))
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1) and "not linted: npm is not installed" in done.stdout
+    assert lint(PATH=str(tmp_path / "bin"), UNROLLED_STRICT="1").returncode
+
+
+def test_a_script_with_a_mistake_is_found(lint):
+    right = lint("const one = 1;\nconsole.log(one);\n")
+    if "not linted" in right.stdout:
+        pytest.skip(right.stdout)
+    assert right.returncode == 0, right.stdout + right.stderr
     for wrong in ("console.log(two);\n", "console.log( 1 )\n"):
-        script.write_text(wrong)
-        with pytest.raises(SystemExit, match="one.js"):
-            lint_scripts.main()
+        found = lint(wrong)
+        assert found.returncode and "one.js" in found.stdout + found.stderr

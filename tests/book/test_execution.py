@@ -62,7 +62,7 @@ def test_a_picture_has_few_colours_and_looks_the_same(tmp_path):
 
 DRAW = """
 import os, pathlib
-if False:
+if __name__ != "__main__":
     from unrolled import figures
     from unrolled.cells import RNN
     for kind in ("", "-long"):
@@ -147,12 +147,12 @@ def test_changed_code_or_profile_makes_a_chapter_stale_but_prose_does_not(chapte
 
 def test_all_that_a_chapter_loads_of_the_library_is_among_what_it_depends_on():
     cells = nbformat.read(ROOT / "chapters" / "11-attention.ipynb", as_version=4).cells
-    tree = ast.parse("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
-    imports = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    imports = [ast.unparse(node) for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
     ask = "import sys\nprint(*(of.__file__ for name, of in sys.modules.items() if name.startswith('unrolled')))"
     ran = subprocess.run([sys.executable, "-c", "\n".join([*imports, ask])], capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in ran.stdout.split()}
-    assert len(loaded) > 20 and loaded <= set(dependencies.modules(tree))
+    assert len(loaded) > 20 and loaded <= set(dependencies.modules(compile(code, "chapter", "exec")))
 
 
 # The executed copies

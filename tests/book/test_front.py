@@ -8,8 +8,8 @@ import pytest
 
 import book
 import exercises
+from exercises import announced, hours
 from extensions import gallery, reading
-from minutes import announced, hours
 from places import ROOT
 from unrolled import records
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import exercises
 import minutes
 from places import ROOT
 
@@ -17,7 +18,7 @@ def problems(notebook: dict) -> list[str]:
     if reading.words > minutes.WORDS:
         wrong.append(f"{reading.words:,} words of prose; at most {minutes.WORDS:,}")
     try:
-        announced = minutes.announced(notebook)
+        announced = exercises.announced(notebook)
     except ValueError as error:
         return [*wrong, str(error)]
     if abs(announced - reading.minutes) > 0.1 * reading.minutes:

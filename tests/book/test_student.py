@@ -56,16 +56,3 @@ def test_an_index_that_knows_a_page_of_solutions_is_found(tmp_path):
     assert student.traces(tmp_path) == []
     (tmp_path / "searchindex.js").write_text('Search.setIndex({"docnames": ["intro", "solutions/05-lstm"]})', "utf8")
     assert student.traces(tmp_path) == ["searchindex.js: solutions/05-lstm"]
-
-
-def test_pages_for_students_that_hold_a_solution_do_not_count_as_built(tmp_path, monkeypatch):
-    for name in ("assemble", "sphinx", "fetch", "executed"):
-        monkeypatch.setattr(book, name, lambda *_: {})
-    monkeypatch.setattr(book, "BUILD", tmp_path)
-    (tmp_path / "html" / "solutions").mkdir(parents=True)
-    (tmp_path / "html" / "solutions" / "05-lstm.html").write_text("<p>Solutions</p>", encoding="utf8")
-    monkeypatch.setattr("sys.argv", ["book.py", "--student"])
-    with pytest.raises(SystemExit, match=r"not for students:\nsolutions/05-lstm\.html: a page of solutions"):
-        book.main()
-    monkeypatch.setattr("sys.argv", ["book.py"])
-    book.main()

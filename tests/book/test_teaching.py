@@ -13,7 +13,6 @@ import pytest
 from traitlets.config import PyFileConfigLoader
 
 import exercises
-import minutes
 import teaching
 from cell_runs import run
 from exercise_cases import CASES, SOLUTIONS, mutants, role
@@ -29,7 +28,7 @@ CHAPTERS = {int(path.name[:2]): path for path in sorted(ROOT.glob("chapters/*.ip
 
 def reading(chapter: int) -> int:
     """Return how many minutes a chapter says that its reading takes."""
-    return minutes.announced(json.loads(CHAPTERS[chapter].read_text("utf8")))
+    return exercises.announced(json.loads(CHAPTERS[chapter].read_text("utf8")))
 
 
 # The plans

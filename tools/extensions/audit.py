@@ -1,4 +1,7 @@
-"""The audit, as the directive ``{audit}``: what ``data/audit.toml`` says that sources claim, and what came out here."""
+"""The audit: what ``data/audit.toml`` says that sources claim, and what came out here.
+
+The directives ``{audit-counts}``, ``{audit-claims}`` and ``{audit-exam}`` stand for its tables.
+"""
 
 import ast
 import re
@@ -21,48 +24,19 @@ VERDICTS = {
     "depends": "It holds for some texts, models or budgets, and not for others.",
     UNTESTED: "It takes a machine that we did not have.",
 }
-PAGE = """\
-Five texts on recurrent networks stood at the beginning of this book. They explain well, and they say much that can be
-checked: {right} of {all} claims are right as they stand. Here is each of them, in our words, with what came out when it
-was computed, and a link to the section whose code computes and asserts it. A spread after ± is a standard deviation
-over seeds. The [exam](#the-exam) below collects what the sources ask of their readers.
-
-{counts}
-
-<form class="audit-filter" hidden>
-<label>Verdict <select><option value="">all</option>
-{options}
-</select></label>
-<label>Words <input type="search"></label>
-<output aria-live="polite"></output>
-</form>
-
-## The claims
-
-{claims}
-
-## The exam
-
-The sources set objectives and exercises, and name what a reader should come to understand. Each is a question here,
-and its answer a section or an exercise.
-
-{exam}
-"""
 
 
-def page(root: Path) -> str:
-    """Return the page, in Markdown, for the notebooks below `root`."""
+def counts(root: Path) -> str:
+    """Return the table of the verdicts, each with the number of claims that have it and with what it means."""
+    by = Counter(claim["verdict"] for claim in read(root)["claim"])
+    rows = [[f"*{verdict}*", str(by[verdict]), about] for verdict, about in VERDICTS.items()]
+    return table(["verdict", "claims", "meaning"], rows)
+
+
+def claims(root: Path) -> str:
+    """Return the claims of every source, a section each."""
     audit = read(root)
-    by = Counter(claim["verdict"] for claim in audit["claim"])
-    counts = [[f"*{verdict}*", str(by[verdict]), about] for verdict, about in VERDICTS.items()]
-    return PAGE.format(
-        right=by["right"],
-        all=by.total(),
-        counts=table(["verdict", "claims", "meaning"], counts),
-        options="\n".join(f"<option>{verdict}</option>" for verdict in VERDICTS),
-        claims="\n\n".join(claims_of(root, audit, source) for source in audit["sources"]),
-        exam=exam(root, audit),
-    )
+    return "\n\n".join(claims_of(root, audit, source) for source in audit["sources"])
 
 
 def read(root: Path) -> dict:
@@ -72,19 +46,20 @@ def read(root: Path) -> dict:
 
 def claims_of(root: Path, audit: dict, source: str) -> str:
     """Return the part of the page with the claims of one source."""
-    claims, about = [claim for claim in audit["claim"] if claim["source"] == source], audit["sources"][source]
-    by = Counter(claim["verdict"] for claim in claims)
+    own, about = [claim for claim in audit["claim"] if claim["source"] == source], audit["sources"][source]
+    by = Counter(claim["verdict"] for claim in own)
     shares = ", ".join(f"{verdict} {by[verdict]}" for verdict in VERDICTS if by[verdict])
     rows = [
         [f"{claim['says']} *({claim['section']})*", f"[{claim['verdict']}]{{.verdict}}", outcome(root, claim)]
-        for claim in claims
+        for claim in own
     ]
     lines = table(["The source says", "Verdict", "Here"], rows)
-    return f"### The {about['name']}\n\n{about['about']}. {len(claims)} claims: {shares}.\n\n{lines}"
+    return f"### The {about['name']}\n\n{about['about']}. {len(own)} claims: {shares}.\n\n{lines}"
 
 
-def exam(root: Path, audit: dict) -> str:
+def exam(root: Path) -> str:
     """Return the table of the sources' questions."""
+    audit = read(root)
     rows = []
     for question in audit["question"]:
         where = f"the {audit['sources'][question['source']]['name']}, {question['section']}"
@@ -200,4 +175,6 @@ def recorded(reference: str, digits: int) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension."""
-    return fill(app, "audit", page)
+    fill(app, "audit-counts", counts)
+    fill(app, "audit-claims", claims)
+    return fill(app, "audit-exam", exam)

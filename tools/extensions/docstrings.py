@@ -5,7 +5,7 @@ What refers to a name by the file it is written in, as annotations do, is led th
 """
 
 import re
-from typing import NamedTuple
+from collections import _tuplegetter  # what a field of a named tuple is
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -18,12 +18,6 @@ SECTION = re.compile(r"(Args|Attributes|Example|Raises|Returns|Yields):$")
 RETURNED = ("Returns", "Yields")
 LABELS = re.compile(r"\((:eq:`[^`]+`(?:, :eq:`[^`]+`)*)( and following)?\)")
 ROLE = re.compile(r"(:eq:`[^`]+`)")
-
-
-class Field(NamedTuple):
-    """A named tuple, to tell what its fields are."""
-
-    name: str
 
 
 def escaped(line: str) -> str:
@@ -95,7 +89,7 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: nodes.Element, shown: node
 
 def skip(app: Sphinx, what: str, name: str, thing: object, skipped: bool, options: object) -> bool | None:
     """Leave out the fields of a named tuple, which its docstring explains."""
-    return True if isinstance(thing, type(Field.name)) else None
+    return True if isinstance(thing, _tuplegetter) else None
 
 
 def setup(app: Sphinx) -> dict:

@@ -1,6 +1,5 @@
 """The gallery: a card for every figure that a chapter's cell saves, as the directive ``{gallery}``."""
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,36 +51,13 @@ class Figure:
         return re.split(r"(?<=[.?!])\s", self.caption, maxsplit=1)[0]
 
 
-def saved_names(source: str) -> list[str]:
-    """Return the names that a cell's code passes to ``plots.save``, in order."""
-    names = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "plots.save":
-            arguments = dict(zip(("figure", "name"), node.args, strict=False))
-            arguments |= {keyword.arg: keyword.value for keyword in node.keywords}
-            names.append(ast.literal_eval(arguments["name"]))
-    return names
-
-
 def figures(notebook: Path) -> Iterator[Figure]:
-    """Yield the figures that a chapter saves, in its order.
-
-    Raises:
-        ValueError: a cell saves several figures, or its metadata lacks the alt text, the caption or the name.
-    """
-    for number, cell in enumerate(cells(notebook), start=1):
-        names = saved_names(cell["source"]) if cell["cell_type"] == "code" else []
-        if not names:
-            continue
-        where = f"{notebook.name}, cell {number}"
-        if len(names) > 1:
-            raise ValueError(f"{where} saves {len(names)} figures, {', '.join(names)}; a cell saves one")
+    """Yield the figures that a chapter saves, in its order: the metadata of their cells name and describe them."""
+    for cell in cells(notebook):
         metadata = cell["metadata"].get("mystnb", {})
-        places = (("image", "alt"), ("figure", "caption"), ("figure", "name"))
-        texts = {f"mystnb.{part}.{key}": metadata.get(part, {}).get(key, "") for part, key in places}
-        if missing := [key for key, text in texts.items() if not text]:
-            raise ValueError(f"{where} saves {names[0]!r} but its metadata lacks {', '.join(missing)}")
-        yield Figure(names[0], *(" ".join(text.split()) for text in texts.values()))
+        if figure := metadata.get("figure"):
+            texts = (metadata["image"]["alt"], figure["caption"], figure["name"])
+            yield Figure(figure["name"].removeprefix("fig-"), *(" ".join(text.split()) for text in texts))
 
 
 def title(notebook: Path) -> str:

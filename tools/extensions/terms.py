@@ -17,7 +17,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from extensions import SAFE
 
 CHAPTERS = "chapters/"
-SHOWN = "glossary-term"  # the class of what is linked: _static/book.css makes the link a quiet one
+SHOWN = "glossary-term"  # the class of what is linked: pages/_static/book.css makes the link a quiet one
 CLOSING = ("What you can now do", "Exercises")
 EVERYDAY = re.compile(r" \(of [^)]+\)$")
 NAMED = ("class", "function", "method")

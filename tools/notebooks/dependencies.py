@@ -10,7 +10,9 @@ import os
 import re
 from collections.abc import Iterable
 from functools import cache
+from modulefinder import ModuleFinder
 from pathlib import Path
+from types import CodeType
 
 import nbformat
 
@@ -30,27 +32,24 @@ def key(notebook: Path) -> str:
         ChapterError: a code cell is no Python.
     """
     cells = [cell.source for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+    code = "\n".join(cells)
     try:
-        tree = ast.parse("\n".join(cells))
+        tree, compiled = ast.parse(code), compile(code, notebook.name, "exec")
     except SyntaxError as error:
         raise ChapterError(f"{notebook.stem} is no Python (a magic? a shell command?): {error}") from None
-    library = modules(tree)
-    parts = cells + [f"{path.relative_to(ROOT)} {_code(path.read_text('utf8'))[0]}" for path in library]
+    library = modules(compiled)
+    parts = cells + [f"{path.relative_to(ROOT)} {_code(path.read_text('utf8'))}" for path in library]
     for path in (*data(library), *records(tree), *(ROOT / name for name in PINS)):
         parts.append(f"{path.relative_to(ROOT)} {path.read_text('utf8')}")
     parts.append(repr([os.environ.get(name) for name in SWITCHES]))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def modules(tree: ast.AST) -> list[Path]:
-    """Return the files of the library's modules that code imports, itself or through other modules."""
-    files, names = {}, _imports(tree)
-    while names:
-        name = names.pop()
-        if name not in files and (path := _file(name)):
-            files[name] = path
-            names |= _code(path.read_text("utf8"))[1]
-    return sorted(files.values())
+def modules(code: CodeType) -> list[Path]:
+    """Return the files of the library's modules that compiled code imports, itself or through other modules."""
+    finder = ModuleFinder([str(ROOT / "lib")])
+    finder.scan_code(code, finder.add_module("__main__"))
+    return sorted(Path(module.__file__) for module in finder.modules.values() if module.__file__)
 
 
 def data(library: Iterable[Path]) -> list[Path]:
@@ -74,30 +73,13 @@ def records(tree: ast.AST) -> list[Path]:
 
 
 @cache
-def _code(source: str) -> tuple[str, frozenset[str]]:
-    """Return what a module does, without its docstrings and comments, and what it imports."""
+def _code(source: str) -> str:
+    """Return what a module does, without its docstrings and comments."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
-    return ast.dump(tree), frozenset(_imports(tree))
-
-
-def _imports(tree: ast.AST) -> set[str]:
-    """Return the names of the modules that code may import, with those of the packages around them."""
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:  # the library imports by whole names
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name[:end] for name in names for end in [*(dot.start() for dot in re.finditer(r"\.", name)), len(name)]}
-
-
-def _file(module: str) -> Path | None:
-    """Return the file of a module of the library, or None of any other."""
-    place = ROOT / "lib" / module.replace(".", "/")
-    return next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+    return ast.dump(tree)
 
 
 def _room(path: Path) -> Path | None:

@@ -4,6 +4,7 @@ The library's tests on every supported Python found here, and with the newest pa
 round, and all notebooks among Colab's packages; the exercises of every chapter graded.
 """
 
+import os
 import shutil
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import nox
 from nox.command import CommandFailed
 from python_discovery import get_interpreter  # as nox finds its Pythons
 
+os.chdir(Path(__file__).resolve().parent.parent)  # nox works where this file is
 nox.options.envdir = "_build/nox"
 nox.options.error_on_missing_interpreters = False  # a Python that is not here is skipped, with a message
 

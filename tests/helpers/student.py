@@ -6,7 +6,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from places import ROOT
+
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 LONG_ENOUGH = 20  # characters without blanks: what is shorter, anybody may write
 

@@ -68,25 +68,3 @@ def reading(notebook: dict) -> Reading:
     figures += sum("explore.slider(" in "".join(cell["source"]) for cell in code)
     equations = sum(bool(label) for cell in text for label in DISPLAYED.findall(cell))
     return Reading(sum(map(words, text)), shown_lines(notebook), figures, equations)
-
-
-def announced(notebook: dict) -> int:
-    """Return the minutes that a chapter says its reading takes.
-
-    Raises:
-        ValueError: its first cell does not say them in figures.
-    """
-    sentence = re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))
-    if not sentence:
-        raise ValueError("the first cell does not say 'Reading takes about … minutes', with the number in figures")
-    return int(sentence[1])
-
-
-def hours(minutes: int) -> str:
-    """Return a time in hours, to the next half.
-
-    >>> hours(45), hours(300), hours(380)
-    ('1 hour', '5 hours', '6½ hours')
-    """
-    whole, half = divmod(round(minutes / 30), 2)
-    return f"{whole}{'½' * half} hour{'s' * (whole + half > 1)}"
