@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from lab.ch01_language_models.ngrams import OPTIONS, score_axes, score_metrics, scores, smoothed
+from lab.ch01_language_models.ngrams import OPTIONS, score_metrics, scores, smoothed
 from lab.engine.experiment import Config, Experiment, text
 from lab.engine.texts import texts
 from lab.engine.training import SAMPLE
@@ -112,7 +112,8 @@ METRICS = {
 
 def axes(config: Config) -> dict:
     """Return the coordinates of the axes of `METRICS`; the text alone decides how many loners there are."""
-    return score_axes(config) | {
+    return {
+        "order": config["orders"],
         "column": ("word", "occurrences", "different words before it", "the most frequent of those"),
         "times": range(1, config["times"] + 1),  # in the one half
         "limit": config["limits"],

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import torch
 
-from lab.engine.experiment import Config, Experiment, text
+from lab.engine.experiment import Config, Experiment, at, text
 from lab.engine.texts import texts
 from lab.engine.training import NATS, SAMPLE
 from unrolled import decoding
@@ -45,11 +45,6 @@ def score_metrics(unit: str) -> dict[str, Metric]:
         "kneser_ney": Metric(unit, "what Kneser–Ney n-grams pay", ("order",)),
         "modified": Metric(unit, "what modified Kneser–Ney n-grams pay", ("order",)),
     }
-
-
-def score_axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `score_metrics`."""
-    return {"order": config["orders"]}
 
 
 def measure_characters(config: Config, seed: int, folder: Path) -> dict:
@@ -140,11 +135,6 @@ GROWTH = {
 }
 
 
-def growth_axes(config: Config) -> dict:
-    """Return the coordinates of the axes of `GROWTH`: the orders, and how many characters were read."""
-    return {"order": config["orders"], "size": config["sizes"]}
-
-
 def _characters(corpus: str, characters: int | None = None, reading: str = "whole") -> Config:
     orders = list(range(1, 13))
     return {"text": text(corpus, characters), "reading": reading, "orders": orders, "smoothings": OPTIONS}
@@ -176,7 +166,7 @@ EXPERIMENTS = (
         CHARACTERS,
         _EVERY_CORPUS,
         measure_characters,
-        score_axes,
+        at(order="orders"),
         seeds=1,
     ),
     Experiment(
@@ -185,7 +175,7 @@ EXPERIMENTS = (
         GROWTH,
         {"stories": _STORIES},
         measure_growth,
-        growth_axes,
+        at(order="orders", size="sizes"),
     ),
     Experiment(
         "ngram-growth",
@@ -193,7 +183,7 @@ EXPERIMENTS = (
         GROWTH,
         {"fairy-books": _FAIRY_BOOKS},
         measure_growth,
-        growth_axes,
+        at(order="orders", size="sizes"),
         seeds=1,
     ),
 )

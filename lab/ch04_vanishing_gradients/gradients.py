@@ -19,8 +19,6 @@ from unrolled.models import LanguageModel
 from unrolled.records import Metric
 from unrolled.training import train
 
-WHEN = ("before", "after")  # training
-
 
 def untrained(config: Config, vocab_size: int) -> LanguageModel:
     """Return the untrained model of a configuration, its cell drawn last and with the ``initialisation`` named there.
@@ -108,13 +106,9 @@ LAG = {
 
 
 def lag_axes(config: Config) -> dict:
-    """Return the coordinates of the axes of `LAG`."""
-    return {
-        "watched": config["watched"],
-        "value": ("largest", "median", "smallest"),
-        "when": WHEN,
-        "lag": range(config["steps"] + 1),
-    }
+    """Return the coordinates of the axes of `LAG`: which singular values, when they were looked at, and the lags."""
+    values, when = ("largest", "median", "smallest"), ("before", "after")
+    return {"watched": config["watched"], "value": values, "when": when, "lag": range(config["steps"] + 1)}
 
 
 def recurrent_gradient(

@@ -136,11 +136,6 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axes of `METRICS`: the updates done, and the lags."""
-    return {"point": config["points"], "lag": range(config["steps"])}
-
-
 def _contenders() -> dict[str, Callable[[], Config]]:
     """Return each cell of `cells-over-budget` after the second of its numbers of updates."""
     updates = cells_over_budget.BUDGETS.updates[1]
@@ -159,7 +154,7 @@ EXPERIMENTS = (
         METRICS,
         _contenders(),
         measure,
-        axes,
+        lambda config: {"point": config["points"], "lag": range(config["steps"])},
         small={"points": [0, 3], "sequences": 8, "steps": 16, "minibatches": 2},
     ),
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch.nn.functional import linear
 
-from lab.engine.experiment import Config, Experiment, cell, model, recipe
+from lab.engine.experiment import Config, Experiment, at, cell, model, recipe
 from lab.engine.timing import medians
 from lab.engine.training import PARAMETERS, cell_of, model_of, recipe_of
 from unrolled import cells, settings
@@ -51,11 +51,6 @@ def measure_loop(configs: Configs, seed: int, folder: Path) -> dict[str, dict]:
 
 
 LOOP = {"microseconds": Metric("microseconds", "the time of a step", ("length",))}
-
-
-def loop_axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `LOOP`, in steps."""
-    return {"length": config["lengths"]}
 
 
 def measure_cells(configs: Configs, seed: int, folder: Path) -> dict[str, dict]:
@@ -119,11 +114,6 @@ def measure_batching(configs: Configs, seed: int, folder: Path) -> dict[str, dic
 BATCHING = {"microseconds": Metric("microseconds", "the time of a symbol", ("batch",))}
 
 
-def batching_axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `BATCHING`, in streams."""
-    return {"batch": config["batches"]}
-
-
 def core_parameters(core: str, hidden_size: int) -> int:
     """Return how many weights a core of a language model has: blocks · (h (h + d) + h)."""
     return len(cells.CELLS[core].torch_blocks) * (hidden_size * (hidden_size + EMBEDDING) + hidden_size)
@@ -161,7 +151,7 @@ EXPERIMENTS = (
         LOOP,
         {"loop": {"loop": True} | LOOPS, "no-loop": {"loop": False} | LOOPS},
         measure_loop,
-        loop_axes,
+        at(length="lengths"),
         together=True,
         small=QUICK | {"lengths": [4, 8], "hidden_size": 4},
     ),
@@ -188,7 +178,7 @@ EXPERIMENTS = (
             for precision in ("float32", "bf16")
         },
         measure_batching,
-        batching_axes,
+        at(batch="batches"),
         seeds=1,
         together=True,
         small=QUICK | {"batches": [1, 2], "least": 64},

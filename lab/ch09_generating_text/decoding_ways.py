@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from lab.ch09_generating_text.judge import Judge, beginnings
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, at, model, recipe, text
 from lab.engine.store import shared_folder
 from lab.engine.training import NATS, SAMPLE, fit
 from unrolled import decoding
@@ -68,11 +68,6 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: 1, 2, 3 and 4 words in a row."""
-    return {"words": WORDS}
-
-
 WAYS = {
     "text": None,
     "greedy": {"top_k": 1},
@@ -99,7 +94,7 @@ EXPERIMENTS = (
         METRICS,
         {label: SHARED | {"way": way} for label, way in WAYS.items()},
         measure,
-        axes,
+        at(words=WORDS),
         small={"texts": 4, "prompt": 10, "length": 30, "order": 3},
     ),
 )

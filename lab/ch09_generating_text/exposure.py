@@ -72,12 +72,7 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: the upper edges of the bins of distance from the beginning."""
-    return {"distance": config["edges"][1:]}
-
-
-DISTANCES = [0, 25, 50, 100, 200, 300, 400, 500, 600]
+DISTANCES = [0, 25, 50, 100, 200, 300, 400, 500, 600]  # edges of the bins of distance from the beginning
 READ = {"text": text("stories", 2_000_000)}
 JUDGED = READ | {"judge": 5_000_000, "order": 12, "texts": 200, "prompt": 100, "length": 600, "edges": DISTANCES}
 SIZE, UPDATES = {"core": "gru", "hidden_size": 128}, 4000
@@ -105,7 +100,7 @@ EXPERIMENTS = (
             "own": JUDGED | TEACHER | FURTHER | {"own": 500_000, "rows": 250},
         },
         measure,
-        axes,
+        lambda config: {"distance": config["edges"][1:]},
         seeds=2,
         small={"judge": 20_000, "order": 4, "texts": 4, "prompt": 10, "length": 40, "edges": [0, 20, 40]}
         | {"own": 2000, "rows": 10},

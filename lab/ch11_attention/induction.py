@@ -14,10 +14,10 @@ from pathlib import Path
 
 import torch
 
-from lab.engine.experiment import Config, Experiment, model, recipe
+from lab.engine.experiment import Config, Experiment, at, model, recipe
 from lab.engine.store import kept
 from lab.engine.texts import Encoded
-from lab.engine.training import PARAMETERS, fit, parameters, training_seconds
+from lab.engine.training import PARAMETERS, SECONDS, fit, parameters, training_seconds
 from unrolled.models import NeuralModel, TransformerBlock, TransformerLM, causal_mask, evaluating
 from unrolled.records import Metric
 from unrolled.text import Vocabulary
@@ -134,17 +134,12 @@ def looks(network: TransformerLM, rows: torch.Tensor) -> dict[str, torch.Tensor]
 
 METRICS = {
     "parameters": PARAMETERS,
-    "seconds": Metric("seconds", "how long all updates took together"),
+    "seconds": SECONDS,
     "known": Metric("nats per symbol", "what a symbol costs that has followed the one before it already", ("point",)),
     "unknown": Metric("nats per symbol", "what the others cost", ("point",)),
     "after": Metric("", "each head's attention, layer by layer, after earlier places of the symbol", ("point", "head")),
     "before": Metric("", "each head's attention, layer by layer, to the step before", ("point", "head")),
 }
-
-
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: the updates after which the model was asked."""
-    return {"point": config["points"]}
 
 
 MODELS = {  # with the 26 letters, each but the first has about 100,000 weights
@@ -168,7 +163,7 @@ EXPERIMENTS = (
         METRICS,
         {f"{name} {rate:g}": _contender(name, rate) for name in MODELS for rate in (1e-3, 4e-3)},
         measure,
-        axes,
+        at(point="points"),
         small={"points": [1, 3]},
     ),
 )

@@ -13,21 +13,9 @@ import torch
 from lab.ch11_attention.graphones import JointSequence
 from lab.ch11_attention.pronunciations import Pronunciations, load_cmudict
 from lab.ch11_attention.transcription import error_rates
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, at, model, recipe, text
 from lab.engine.search import TRIALS, Setting, decided, grid, search_answering
-from lab.engine.training import (
-    ANSWER_CURVE,
-    ANSWER_NATS,
-    ANSWER_UPDATES,
-    PARAMETERS,
-    Answering,
-    fit_examples,
-    mean_loss,
-    model_of,
-    parameters,
-    recipe_of,
-    training_seconds,
-)
+from lab.engine.training import Answering, answering_course, course, fit_examples, mean_loss, model_of, recipe_of
 from unrolled.decoding import translate
 from unrolled.models import EncoderDecoder
 from unrolled.records import Metric
@@ -81,17 +69,13 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     read = spelt()
     test = dict(itertools.islice(read.words.test.items(), config["asked"]))
     if "order" in config:
-        joint = JointSequence(read.words.train, config["order"])
+        some = itertools.islice(read.words.train.items(), None, None, config["text"].get("every"))  # or all of them
+        joint = JointSequence(dict(some), config["order"])
         return rates("beam", [joint.transcribe(word) for word in test], test)
     trained = fit_examples(config, seed, folder, answering(config))
     network = trained.model
-    result = {
-        "parameters": parameters(network),
-        "seconds": training_seconds(config, trained.checkpoint),
-        "updates": trained.history.validated,
-        "curve": trained.history.validation,
-        "nats": mean_loss(network, Examples(read.pairs(test), 256, partial(pad_pairs, start=START)).once()),
-    }
+    result = course(config, trained)
+    result["nats"] = mean_loss(network, Examples(read.pairs(test), 256, partial(pad_pairs, start=START)).once())
     for name, width in (("greedy", 1), ("beam", config["width"])):
         result |= rates(name, transcribe(network, read, list(test), width), test)
     return result | (_alignments(network, read, test) if network.score is not None else {})
@@ -133,29 +117,24 @@ def _alignments(network: EncoderDecoder, read: Spelt, test: dict[str, tuple[tupl
 
 
 EDGES = (1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 40)  # of the bins of the word's length, in letters
-METRICS = {
-    "parameters": PARAMETERS,
-    "seconds": Metric("seconds", "how long all updates took together"),
-    "nats": ANSWER_NATS._replace(unit="nats per phoneme", about="what a phoneme costs in the test"),
-    "updates": ANSWER_UPDATES,
-    "curve": ANSWER_CURVE._replace(unit="nats per phoneme"),
-    "greedy_phonemes": Metric("", "the phoneme error rate in the test, decoded greedily"),
-    "greedy_words": Metric("", "the word error rate"),
-    "greedy_by_length": Metric("", "the same by the number of letters", ("letters",)),
+BEAM = {
     "beam_phonemes": Metric("", "the phoneme error rate in the test, decoded by a beam"),
     "beam_words": Metric("", "the word error rate"),
     "beam_by_length": Metric("", "the same by the number of letters", ("letters",)),
+}
+METRICS = answering_course("nats per phoneme") | {
+    "nats": Metric("nats per phoneme", "what a phoneme costs in the test"),
+    "greedy_phonemes": Metric("", "the phoneme error rate in the test, decoded greedily"),
+    "greedy_words": Metric("", "the word error rate"),
+    "greedy_by_length": Metric("", "the same by the number of letters", ("letters",)),
+    **BEAM,
     "aligned": Metric("", "some words of the test", ("word",)),
     "aligned_to": Metric("", "their phonemes", ("word",)),
     "weights": Metric("", "the attention of each phoneme, and of the end, to each letter, in thousandths", ("word",)),
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: the lower edges of the bins of length, in letters."""
-    return {"letters": EDGES[:-1]}
-
-
+AXES = at(letters=EDGES[:-1])  # the lower edges
 KINDS = {
     "plain": {"direction": "forward"},
     "backwards": {"direction": "backward"},
@@ -199,17 +178,17 @@ EXPERIMENTS = (
         METRICS,
         decided("phonemes-tuning", {kind: _base(kind) for kind in KINDS}),
         measure,
-        axes,
+        AXES,
         small={"asked": 4, "width": 2},
     ),
     Experiment(
         "phonemes-counted",
         "Letters to phonemes: error rates of n-grams of letters with their phonemes",
-        {name: metric for name, metric in METRICS.items() if name.startswith("beam")},
+        BEAM,
         {f"joint-sequence {order}": ASKED | {"order": order} for order in (3, 6)},
         measure,
-        axes,
+        AXES,
         seeds=1,
-        small={"asked": 4},
+        small={"asked": 40, "text": text("cmudict", three_parts=True, every=100)},
     ),
 )

@@ -14,7 +14,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from lab.ch12_cost.lengths import Sequences, sequence_layer
-from lab.engine.experiment import Config, Experiment
+from lab.engine.experiment import Config, Experiment, at
 from lab.engine.timing import medians
 from unrolled import cost, settings
 from unrolled.measure import hardware
@@ -130,11 +130,6 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`, in texts side by side."""
-    return {"batch": config["batches"]}
-
-
 LAYERS = {  # names, whose loops are replayed
     "lstm": ("lstm", False),
     "lstm, replayed": ("lstm", True),
@@ -174,7 +169,7 @@ EXPERIMENTS = (
         METRICS,
         _contenders(),
         measure,
-        axes,
+        at(batch="batches"),
         together=True,
         small=SMALL,
     ),

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 
-from lab.engine.experiment import Config, Experiment
+from lab.engine.experiment import Config, Experiment, at
 from lab.engine.timing import medians
 from unrolled import cells, settings
 from unrolled.measure.memory import Kept, pass_through
@@ -73,11 +73,6 @@ def measure_training(configs: Configs, seed: int, folder: Path) -> dict[str, dic
 
 
 TRAINING = {"microseconds": Metric("microseconds", "the time of a symbol, forward and backward", ("length",))}
-
-
-def length_axes(config: Config) -> dict:
-    """Return the coordinates of the axis ``length``, in symbols."""
-    return {"length": config["lengths"]}
 
 
 def cached_step(layer: nn.TransformerEncoderLayer, x: torch.Tensor, cache: torch.Tensor, position: int) -> torch.Tensor:
@@ -210,7 +205,7 @@ EXPERIMENTS = (
         TRAINING,
         _contenders(ALL, UP_TO_8192, **TIMES),
         measure_training,
-        length_axes,
+        at(length="lengths"),
         together=True,
         small=SMALL,
     ),
@@ -220,7 +215,7 @@ EXPERIMENTS = (
         GENERATION,
         _contenders(WRITERS, UP_TO_8192, **STEPS),
         measure_generation,
-        length_axes,
+        at(length="lengths"),
         together=True,
         small=SMALL,
     ),
@@ -230,7 +225,7 @@ EXPERIMENTS = (
         RECOMPUTING,
         _contenders(RECOMPUTED, SQUARES, **WINDOWS),
         measure_recomputing,
-        length_axes,
+        at(length="lengths"),
         together=True,
         small=SMALL,
     ),

@@ -58,11 +58,6 @@ def measure_tracking(config: Config, seed: int, folder: Path) -> dict:
 TRACKING = ENDING | {"right": Metric("", "the share of games in which the ball is where the network says", ("step",))}
 
 
-def steps(config: Config) -> dict:
-    """Return the coordinates of the axis of `TRACKING`."""
-    return {"step": range(1, config["played"] + 1)}
-
-
 def _games() -> dict[str, Config]:
     """Return every network with two and with five cups, before its learning rate is chosen."""
     budget = {"hidden_size": 64, "updates": 4000, "batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
@@ -146,7 +141,7 @@ EXPERIMENTS = (
         TRACKING,
         decided("state-tracking-tuning", _games(), operator.or_),
         measure_tracking,
-        steps,
+        lambda config: {"step": range(1, config["played"] + 1)},
         small=SMALL,
     ),
     _search(RECALL, "associative-recall-tuning", _recalls(), recall_of),
