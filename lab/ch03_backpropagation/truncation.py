@@ -61,19 +61,15 @@ def _windows(read: Config, seq_lens: Sequence[int], updates: int) -> dict[str, C
     }
 
 
-def _initial_states(read: Config) -> dict[str, Config]:
-    """Return the contenders of `rnn-initial-state`, labelled by what becomes of the state and by how h_0 begins."""
-    return {
-        f"{state} {'learned' if learned else 'zero'}": {
-            "text": read,
-            "model": model("LanguageModel", hidden_size=64, learn_initial_state=learned),
-            "recipe": _recipe(250, 16, carry),
-        }
-        for state, carry in STATES.items()
-        for learned in (False, True)
+INITIAL_STATES = {
+    f"{state} {'learned' if learned else 'zero'}": {
+        "text": text("stories", 500_000),
+        "model": model("LanguageModel", hidden_size=64, learn_initial_state=learned),
+        "recipe": _recipe(250, 16, carry),
     }
-
-
+    for state, carry in STATES.items()
+    for learned in (False, True)
+}
 _STORIES = text("stories", 2_000_000)
 _PUBLISHED, _DOUBLED = (16, 32, 64), (1, 2, 4, 8, 16, 32, 64)
 
@@ -103,7 +99,7 @@ EXPERIMENTS = (
         "rnn-initial-state",
         "Stories: the state before the first symbol, zero or learned",
         {"nats": NATS._replace(about="what a character of the held-out text costs where the state is as in training")},
-        _initial_states(text("stories", 500_000)),
+        INITIAL_STATES,
         measure_initial_state,
         seeds=5,
     ),

@@ -186,7 +186,6 @@ def histogram_axes(config: Config) -> dict:
 
 
 WATCHED = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
-_STORIES = text("stories", 2_000_000)
 _REMEDIES = {  # nonlinearity, initialisation of W_hh, learning rate
     "tanh": ("tanh", None, 1e-2),
     "sigmoid": ("sigmoid", None, 1e-2),
@@ -201,34 +200,27 @@ def _vanilla(kind: str) -> Config:
     return {"model": network, "initialisation": initialisation}
 
 
-def _lag(updates: int) -> dict[str, Config]:
-    """Return the contenders of `gradient-lag`."""
-    size = {"updates": updates, "symbols_per_update": 2048, "seq_len": 64}
-    return {
-        kind: _vanilla(kind)
-        | {"text": _STORIES, "recipe": recipe(**size, learning_rate=rate)}
-        | {"sequences": 64, "steps": 128, "watched": WATCHED}
-        for kind, (_, _, rate) in _REMEDIES.items()
-    }
-
-
-def _histogram(updates: int) -> dict[str, Config]:
-    """Return the contenders of `gradient-histogram`: windows of T steps, labelled by T."""
-    size = {"updates": updates, "symbols_per_update": 2048, "learning_rate": 1e-2, "carry": False}
-    return {
-        str(seq_len): _vanilla("tanh")
-        | {"text": text("tinystories-sample"), "recipe": recipe(**size, seq_len=seq_len)}
-        | {"sequences": 64, "reach": 0.03, "bins": 120, "longest": 64}
-        for seq_len in (16, 32, 64)
-    }
-
+SIZE = {"updates": 2000, "symbols_per_update": 2048}
+BY_LAG = {
+    kind: _vanilla(kind)
+    | {"text": text("stories", 2_000_000), "recipe": recipe(**SIZE, seq_len=64, learning_rate=rate)}
+    | {"sequences": 64, "steps": 128, "watched": WATCHED}
+    for kind, (_, _, rate) in _REMEDIES.items()
+}
+BY_WINDOW = {
+    str(seq_len): _vanilla("tanh")
+    | {"text": text("tinystories-sample")}
+    | {"recipe": recipe(**SIZE, seq_len=seq_len, learning_rate=1e-2, carry=False)}
+    | {"sequences": 64, "reach": 0.03, "bins": 120, "longest": 64}
+    for seq_len in (16, 32, 64)
+}
 
 EXPERIMENTS = (
     Experiment(
         "gradient-lag",
         "Stories: the last prediction's gradient against lag, before and after training, for four beginnings",
         LAG,
-        _lag(2000),
+        BY_LAG,
         measure_lag,
         lag_axes,
         seeds=5,
@@ -238,7 +230,7 @@ EXPERIMENTS = (
         "gradient-histogram",
         "TinyStories sample: the last prediction's gradient by W_hh, halfway through training on windows of 16, 32, 64",
         HISTOGRAM,
-        _histogram(2000),
+        BY_WINDOW,
         measure_histogram,
         histogram_axes,
         seeds=5,

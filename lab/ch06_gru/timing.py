@@ -6,7 +6,6 @@ of them alike.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -18,7 +17,7 @@ from torch.nn.functional import linear
 from lab.engine.experiment import Config, Experiment, at, cell, model, recipe
 from lab.engine.timing import medians
 from lab.engine.training import PARAMETERS, cell_of, model_of, recipe_of
-from unrolled import cells, settings
+from unrolled import cells, cost, settings
 from unrolled.records import Metric
 from unrolled.training import Recipe, train
 
@@ -88,6 +87,11 @@ CELLS = {
 }
 
 
+def core_parameters(core: str, hidden_size: int) -> int:
+    """Return how many weights a core of a language model has."""
+    return cost.recurrent(core, EMBEDDING, hidden_size).parameters
+
+
 def recipe_for(config: Config, batch: int) -> Recipe:
     """Return the recipe of a training with so many streams, of as many updates as read the ``least`` symbols."""
     recipe = recipe_of(config)
@@ -114,22 +118,12 @@ def measure_batching(configs: Configs, seed: int, folder: Path) -> dict[str, dic
 BATCHING = {"microseconds": Metric("microseconds", "the time of a symbol", ("batch",))}
 
 
-def core_parameters(core: str, hidden_size: int) -> int:
-    """Return how many weights a core of a language model has: blocks · (h (h + d) + h)."""
-    return len(cells.CELLS[core].torch_blocks) * (hidden_size * (hidden_size + EMBEDDING) + hidden_size)
-
-
-def hidden_size_for(core: str, weights: int) -> int:
-    """Return the hidden size at which a core has about so many weights: the root of `core_parameters`, rounded."""
-    half = (EMBEDDING + 1) / 2
-    return round(math.sqrt(half * half + weights / len(cells.CELLS[core].torch_blocks)) - half)
-
-
 def compared(hidden_size: int) -> dict[str, tuple[str, int]]:
     """Return the core and the hidden size of each cell compared: all of one size, or of equally many weights."""
 
     def equal(core: str, other: str) -> tuple[str, int]:
-        return core, hidden_size_for(core, core_parameters(other, hidden_size))
+        weights = core_parameters(other, hidden_size)
+        return core, min(range(1, 4 * hidden_size), key=lambda size: abs(core_parameters(core, size) - weights))
 
     return {
         **{core: (core, hidden_size) for core in ("rnn", "gru", "lstm")},

@@ -16,7 +16,7 @@ from lab.engine.search import TRIALS, Budgets, Setting, search
 from lab.engine.texts import Encoded, encoded, unseen_stories
 from lab.engine.training import COURSE, CURVE, NATS, course, fit, model_of
 from unrolled.measure import evaluate
-from unrolled.models import LanguageModel
+from unrolled.models import LanguageModel, evaluating
 from unrolled.records import Metric
 from unrolled.training.loss import cross_entropy
 
@@ -46,9 +46,8 @@ def by_layer(network: LanguageModel, read: Encoded, sequences: int = 16, steps: 
         steps: how long they are.
     """
     tokens = read.held_out[: sequences * (steps + 1)].view(sequences, steps + 1).to(network.device)
-    was_training = network.training
-    network.eval()
-    logits, _ = network(tokens[:, :-1])
+    with evaluating(network):
+        logits, _ = network(tokens[:, :-1])
     loss = cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
     norms = []
     for cell in network.core.layers:
@@ -56,7 +55,6 @@ def by_layer(network: LanguageModel, read: Encoded, sequences: int = 16, steps: 
         parts = torch.autograd.grad(loss, weights, retain_graph=True)
         square = sum(float(part.square().sum()) for part in parts)
         norms.append((square / sum(weight.numel() for weight in weights)) ** 0.5)
-    network.train(was_training)
     return norms
 
 

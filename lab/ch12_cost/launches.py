@@ -138,36 +138,27 @@ LAYERS = {  # names, whose loops are replayed
     "transformer": ("transformer", False),
 }
 BERT = {"input_size": 768, "hidden_size": 768, "heads": 12, "length": 512, "symbols": 0}
-EXERCISE = {
-    "input_size": 128,
-    "hidden_size": 256,
-    "heads": 0,
-    "length": 50,
-    "symbols": 10_000,
-}  # the source's, of an RNN
+EXERCISE = {"input_size": 128, "hidden_size": 256, "heads": 0, "length": 50, "symbols": 10_000}  # the source's RNN
 SMALL = {"input_size": 8, "hidden_size": 8, "heads": 2, "length": 4, "batches": [1, 2], "warm_up": 1, "rounds": 2}
 SMALL |= {"sizes": hardware.ON_A_PROCESSOR._asdict()}
 FULL = {"batches": [1, 16, 32, 256], "warm_up": 3, "rounds": 20}
 FULL |= {"sizes": {"side": 8192, "large": 2**32, "small": 2**24}}
 
 
-def _contenders() -> dict[str, Config]:
-    """Return each layer and the solved exercise, in two precisions."""
-    kinds = {name: {"layer": kind, "replayed": again} | BERT for name, (kind, again) in LAYERS.items()}
-    kinds["exercise"] = {"layer": "torch-rnn", "replayed": False} | EXERCISE
-    return {
-        f"{name} {precision}": config | {"precision": precision} | FULL
-        for name, config in kinds.items()
-        for precision in ("float32", "float16")
-    }
-
+KINDS = {name: {"layer": kind, "replayed": again} | BERT for name, (kind, again) in LAYERS.items()}
+KINDS["exercise"] = {"layer": "torch-rnn", "replayed": False} | EXERCISE
+CONTENDERS = {
+    f"{name} {precision}": config | {"precision": precision} | FULL
+    for name, config in KINDS.items()
+    for precision in ("float32", "float16")
+}
 
 EXPERIMENTS = (
     Experiment(
         "launches",
         "On a GPU: time, operations and launches of recurrent layers and of a transformer's, beside the roofs",
         METRICS,
-        _contenders(),
+        CONTENDERS,
         measure,
         at(batch="batches"),
         together=True,

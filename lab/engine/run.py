@@ -133,7 +133,7 @@ def _measured(
     file = folder / "result.json"
     if not distributed.first(file.exists):
         resumed, started = distributed.first(folder.exists), time.perf_counter()
-        distributed.first(lambda: _begin(folder))
+        distributed.first(lambda: provenance.note_start(folder))
         if experiment.together:
             metrics = experiment.measure({label: configs[label] for label in unit}, seed, folder)
         else:
@@ -156,12 +156,6 @@ def _measured(
     if changed:
         raise RuntimeError(f"{file} is not as it was measured; {AGAIN}")
     return parts
-
-
-def _begin(folder: Path) -> None:
-    """Note that a measurement begins in a folder, or goes on."""
-    folder.mkdir(parents=True, exist_ok=True)
-    provenance.note_start(folder)
 
 
 def models(folders: Sequence[Path]) -> list[Path]:

@@ -20,7 +20,7 @@ from lab.engine import provenance
 from lab.engine.experiment import Config
 from lab.engine.texts import Encoded, encoded
 from unrolled import cells, settings
-from unrolled.models import KINDS, EncoderDecoder, Network, NeuralModel, TaggingNetwork, save_model
+from unrolled.models import KINDS, EncoderDecoder, Network, NeuralModel, TaggingNetwork, evaluating, save_model
 from unrolled.records import Metric
 from unrolled.text import Batch, Examples, PairBatch, Vocabulary, WordVocabulary
 from unrolled.training import History, Recipe, distributed, train, train_examples
@@ -111,8 +111,7 @@ def fit(
     def learn(model: NeuralModel, recipe: Recipe, **how) -> History:
         return train(model, text.training, recipe, validation=text.held_out, **how)
 
-    model, history, checkpoint = _trained(config, seed, folder, name, until, make, learn, (text.vocabulary,))
-    return Trained(model, text, history, checkpoint)
+    return _trained(config, seed, folder, name, until, make, learn, (text.vocabulary,))._replace(text=text)
 
 
 class Answering(NamedTuple):
@@ -147,8 +146,7 @@ def fit_examples(
         return train_examples(model, answering.examples(config), recipe, score=score, **how)
 
     make = partial(answering.make, config)
-    model, history, checkpoint = _trained(config, seed, folder, name, until, make, learn, answering.vocabularies)
-    return Trained(model, None, history, checkpoint)
+    return _trained(config, seed, folder, name, until, make, learn, answering.vocabularies)
 
 
 def _trained(
@@ -160,7 +158,7 @@ def _trained(
     make: Callable[[], Network],
     learn: Callable[..., History],
     vocabularies: Sequence[Vocabulary | WordVocabulary],
-) -> tuple[Network, History, Path]:
+) -> Trained:
     """Make a model and let it learn in a folder that nobody else works in meanwhile; save it at its end."""
     recipe, checkpoint, file = recipe_of(config), folder / f"{name}.pt", folder / f"{name}.model"
     lock, validations = FileLock(folder / f".{name}.lock"), config.get("validations", 10)
@@ -187,20 +185,18 @@ def _trained(
             distributed.first(lambda: save_model(file, model, *vocabularies))
     finally:
         lock.release()
-    return model, history, checkpoint
+    return Trained(model, None, history, checkpoint)
 
 
 @torch.no_grad()
 def mean_loss(model: AnsweringModel, batches: Batches) -> float:
     """Return what an answer costs on average over all batches, nats; the model is put into evaluation mode for it."""
-    was_training = model.training
-    model.eval()
     nats, answers = 0.0, 0
-    for batch in batches:
-        count = int(batch.mask.sum())
-        nats += model.loss(type(batch)(*(part.to(model.device) for part in batch))).item() * count
-        answers += count
-    model.train(was_training)
+    with evaluating(model):
+        for batch in batches:
+            count = int(batch.mask.sum())
+            nats += model.loss(type(batch)(*(part.to(model.device) for part in batch))).item() * count
+            answers += count
     return nats / answers
 
 
