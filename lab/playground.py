@@ -5,8 +5,6 @@ the weights as the page has them. Of some models of words only a few bits of eac
 server sends is compressed, and so a page has room for half as many weights again.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path
@@ -16,13 +14,12 @@ import torch
 
 from lab.ch08_fair_comparisons.first_choice import first_choice_by_lag
 from lab.ch11_attention.bottleneck import TEST_SEED, answering, task_of
-from lab.engine.experiment import Config, Experiment, at, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.texts import unseen_stories
 from lab.engine.training import NATS, PARAMETERS, fit, fit_examples, parameters
 from unrolled.figures.weights import weights_script
 from unrolled.measure import evaluate, recall_by_lag
 from unrolled.models import NeuralModel
-from unrolled.records import Metric
 from unrolled.tasks.rewriting import right
 from unrolled.text import stories
 

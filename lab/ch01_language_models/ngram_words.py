@@ -1,7 +1,5 @@
 """How much does counting know of words, and what is Kneser–Ney made for (chapter 1)?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,13 +7,12 @@ from pathlib import Path
 import torch
 
 from lab.ch01_language_models.ngrams import OPTIONS, score_metrics, scores, smoothed
-from lab.engine.experiment import Config, Experiment, text
+from lab.engine.experiment import Config, Experiment, Metric, text
 from lab.engine.texts import texts
 from lab.engine.training import SAMPLE
 from unrolled import decoding
 from unrolled.measure import evaluate
 from unrolled.ngram import Counts, ModifiedKneserNey
-from unrolled.records import Metric
 from unrolled.text import WordVocabulary, load_corpus, split_words, stories
 
 

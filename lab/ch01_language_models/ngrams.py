@@ -1,7 +1,5 @@
 """How much does counting know of the characters of every corpus, and of more and more text (chapter 1)?"""
 
-from __future__ import annotations
-
 import bz2
 import lzma
 import re
@@ -11,13 +9,12 @@ from types import ModuleType
 import numpy as np
 import torch
 
-from lab.engine.experiment import Config, Experiment, at, text
+from lab.engine.experiment import Config, Experiment, Metric, at, text
 from lab.engine.texts import texts
 from lab.engine.training import NATS, SAMPLE
 from unrolled import decoding
 from unrolled.measure import evaluate, token_nats
 from unrolled.ngram import AddK, Counts, KneserNey, ModifiedKneserNey, NGram
-from unrolled.records import Metric
 from unrolled.text import Vocabulary, stories
 
 SMOOTHINGS = {"add_k": AddK, "kneser_ney": KneserNey, "modified": ModifiedKneserNey}

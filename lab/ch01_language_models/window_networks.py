@@ -1,13 +1,10 @@
 """What becomes of a network with a fixed window: how its weights begin, and how far it sees (chapter 1)?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.training import CURVE, NATS, PARAMETERS, UPDATES, fit, parameters
 from unrolled.measure import evaluate
-from unrolled.records import Metric
 
 
 def measure_initialisation(config: Config, seed: int, folder: Path) -> dict:

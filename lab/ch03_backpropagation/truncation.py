@@ -1,14 +1,11 @@
 """What does a vanilla RNN lose where its windows end: the gradient, the state, or both (chapters 2 and 3)?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.training import CURVE, NATS, UPDATES, fit
 from unrolled.measure import evaluate
-from unrolled.records import Metric
 
 STATES = {"reset": False, "carried": True}  # at the end of a window
 

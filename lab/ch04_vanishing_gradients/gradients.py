@@ -1,7 +1,5 @@
 """What becomes of the gradient of a vanilla language model: before, during and after training (chapter 4)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,14 +7,13 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.texts import encoded
 from lab.engine.training import NATS, model_of, recipe_of
 from unrolled import cells, settings
 from unrolled.cells import initialise
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
-from unrolled.records import Metric
 from unrolled.training import train
 
 

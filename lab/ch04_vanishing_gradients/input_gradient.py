@@ -6,8 +6,6 @@ one minibatch, whose gradient scatters about its mean, and a term much smaller t
 before it underflows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,14 +15,13 @@ from torch.nn.functional import cross_entropy
 
 from lab.ch04_vanishing_gradients.gradients import last_loss, windows_of
 from lab.ch06_gru import cells_over_budget
-from lab.engine.experiment import Config, Experiment
+from lab.engine.experiment import Config, Experiment, Metric
 from lab.engine.store import kept
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import NATS, fit, recipe_of
 from unrolled import settings
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
-from unrolled.records import Metric
 
 
 def input_gradients(read: gradients.Loss, inputs: torch.Tensor, loss: gradients.Loss) -> torch.Tensor:

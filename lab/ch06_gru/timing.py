@@ -4,8 +4,6 @@ The contenders of an experiment are timed in turn, round after round, so that wh
 of them alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,11 +12,10 @@ from pathlib import Path
 import torch
 from torch.nn.functional import linear
 
-from lab.engine.experiment import Config, Experiment, at, cell, model, recipe
+from lab.engine.experiment import Config, Experiment, Metric, at, cell, model, recipe
 from lab.engine.timing import medians
 from lab.engine.training import PARAMETERS, cell_of, model_of, recipe_of
 from unrolled import cells, cost, settings
-from unrolled.records import Metric
 from unrolled.training import Recipe, train
 
 Configs = Mapping[str, Config]

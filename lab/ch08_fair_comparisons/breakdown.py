@@ -1,7 +1,5 @@
 """Find where the loss of a model on stories comes from: which positions in a story, and which words of the grammar."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -5,20 +5,17 @@ network reads no more than the counts do, but many times. Scores on another held
 helps, and the weights at the best of them are kept.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
 import torch
 
-from lab.engine.experiment import Config, Experiment, at, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.scoring import BYTES, size_in_bytes
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import NATS, fit, recipe_of
 from unrolled.measure import evaluate
 from unrolled.ngram import Counts, ModifiedKneserNey
-from unrolled.records import Metric
 
 
 def count(config: Config, part: Encoded, scored: torch.Tensor) -> dict:

@@ -1,7 +1,5 @@
 """Ask a model of words what it expects where a story mentions something again, by the distance to its last mention."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

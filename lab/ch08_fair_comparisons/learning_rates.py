@@ -3,21 +3,18 @@
 The recurrent networks of `model_kinds` are trained for a shorter time, each at several rates.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
 import numpy as np
 
 from lab.ch08_fair_comparisons.model_kinds import MODELS
-from lab.engine.experiment import Config, Experiment, at, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, recipe, text
 from lab.engine.scoring import TRAINING_NATS, training_nats
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import NATS, fit
 from unrolled.measure import evaluate, token_nats
 from unrolled.measure.evaluation import Model
-from unrolled.records import Metric
 
 
 def expensive_streams(model: Model, text: Encoded, streams: int = 32) -> int:

@@ -3,22 +3,19 @@
 One model goes on from the same beginnings in several ways. The contender ``text`` is how they really go on.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from lab.ch09_generating_text.judge import Judge, beginnings
-from lab.engine.experiment import Config, Experiment, at, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.store import shared_folder
 from lab.engine.training import NATS, SAMPLE, fit
 from unrolled import decoding
 from unrolled.decoding import beam_search, diversity
 from unrolled.measure import evaluate
 from unrolled.models import NeuralModel
-from unrolled.records import Metric
 from unrolled.text import stories
 
 WORDS = (1, 2, 3, 4)  # in a row, of which it is counted how often they come

@@ -6,22 +6,19 @@ distance from there. The contenders are a GRU trained as ever, ``teacher``; the 
 comparison on the real text, ``real``; and ``text``, how the beginnings really go on.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from lab.ch09_generating_text.judge import Judge, beginnings
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import NATS, fit
 from unrolled import decoding
 from unrolled.measure import evaluate
 from unrolled.models import NeuralModel, load_model
-from unrolled.records import Metric
 from unrolled.text import stories
 
 

@@ -4,20 +4,17 @@ Language models of stories with one, two and four layers, the last also with res
 as each other, and settings from a search of its own for each number of updates. No character is read twice.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.scoring import BY_STORY, by_story
 from lab.engine.search import TRIALS, Budgets, Setting, search
 from lab.engine.texts import Encoded, encoded, unseen_stories
 from lab.engine.training import COURSE, CURVE, NATS, course, fit, model_of
 from unrolled.measure import evaluate
 from unrolled.models import LanguageModel, evaluating
-from unrolled.records import Metric
 from unrolled.training.loss import cross_entropy
 
 

@@ -4,20 +4,17 @@ Two language models read the training sentences of ATIS, one from each side. A t
 compared with one that begins from nothing, after as many updates on as few tagged sentences.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
 import torch
 
 from lab.ch10_depth_and_direction.tagging import RIGHT, answers, given_tags, numbered
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded
 from lab.engine.training import PARAMETERS, Answering, fit, fit_examples, mean_loss, model_of, parameters
-from unrolled.models import NeuralModel, PretrainedTagger, TaggingNetwork
-from unrolled.records import Metric
+from unrolled.models import PretrainedTagger
 from unrolled.text import Examples, TaggedCorpus, pad_tagged
 
 
@@ -36,7 +33,7 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     order = torch.randperm(len(read.corpus.train), generator=torch.Generator().manual_seed(seed)).tolist()
     labelled = read.pairs([read.corpus.train[place] for place in order[: config["labelled"]]])
     answering = Answering(
-        lambda tried: _with_readers(tagger(), readers),
+        lambda tried: tagger().adopt(*readers.values()) if readers else tagger(),
         lambda tried: Examples(labelled, config["recipe"]["batch"], pad_tagged),
         Examples(read.pairs(read.corpus.validation), 64, pad_tagged).once(),
         (read.words, read.tags),
@@ -47,11 +44,6 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     shares = {"shares": trained.mixture.shares.tolist()} if isinstance(trained, PretrainedTagger) else {}
     nats = mean_loss(trained, Examples(read.pairs(read.corpus.test), 64, pad_tagged).once())
     return right | shares | {"nats": nats, "parameters": parameters(trained)}
-
-
-def _with_readers(tagger: TaggingNetwork, readers: dict[str, NeuralModel]) -> TaggingNetwork:
-    """Return the untrained tagger, with the language models that were trained for it, if any."""
-    return tagger.adopt(readers["from_left"], readers["from_right"]) if readers else tagger
 
 
 def _lines(corpus: TaggedCorpus, *, reverse: bool) -> tuple[list[str], list[str]]:

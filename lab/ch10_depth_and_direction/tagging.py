@@ -4,8 +4,6 @@ Beside networks that read from the left, from the right and from both sides stan
 All networks have about as many weights, and settings from a search of its own for each number of updates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -14,12 +12,11 @@ from typing import NamedTuple
 import torch
 
 from lab.ch10_depth_and_direction.atis import load_atis
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.search import TRIALS, Budgets, Setting, search_answering
 from lab.engine.training import Answering, answering_course, course, fit_examples, mean_loss, model_of, recipe_of
 from unrolled.models import TaggingNetwork
 from unrolled.ngram import HiddenMarkovTagger, MostFrequentTag
-from unrolled.records import Metric
 from unrolled.text import Examples, TaggedCorpus, TaggedSentence, WordVocabulary, pad_tagged, stories, tagged_stories
 from unrolled.text.tagged import ambiguous_words
 

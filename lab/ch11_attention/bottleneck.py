@@ -4,17 +4,14 @@ Encoder–decoders reverse letters and rewrite dates. The learning rate and the 
 search; no pair is seen twice.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from lab.engine.experiment import Config, Experiment, at, model, recipe
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe
 from lab.engine.search import TRIALS, Setting, decided, grid, search_answering
 from lab.engine.training import Answering, answering_course, course, fit_examples, model_of, recipe_of
-from unrolled.records import Metric
 from unrolled.tasks import rewriting
 from unrolled.tasks.rewriting import START, Fresh, right
 from unrolled.text import Vocabulary, WordVocabulary, pad_pairs

@@ -7,19 +7,16 @@ as a whole would not do: there the next letter is also the one not seen for long
 with heads that stayed nearly flat. In training some windows do go round in circles; in the test none does.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from lab.engine.experiment import Config, Experiment, at, model, recipe
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe
 from lab.engine.store import kept
 from lab.engine.texts import Encoded
 from lab.engine.training import PARAMETERS, SECONDS, fit, parameters, training_seconds
 from unrolled.models import NeuralModel, TransformerBlock, TransformerLM, causal_mask, evaluating
-from unrolled.records import Metric
 from unrolled.text import Vocabulary
 
 SYMBOLS = "abcdefghijklmnopqrstuvwxyz"

@@ -1,7 +1,5 @@
 """How well do encoder–decoders pronounce words, beside a model that counts (chapter 11)?"""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -13,12 +11,11 @@ import torch
 from lab.ch11_attention.graphones import JointSequence
 from lab.ch11_attention.pronunciations import Pronunciations, load_cmudict
 from lab.ch11_attention.transcription import error_rates
-from lab.engine.experiment import Config, Experiment, at, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.search import TRIALS, Setting, decided, grid, search_answering
 from lab.engine.training import Answering, answering_course, course, fit_examples, mean_loss, model_of, recipe_of
 from unrolled.decoding import translate
 from unrolled.models import EncoderDecoder
-from unrolled.records import Metric
 from unrolled.text import Examples, Vocabulary, WordVocabulary, pad_pairs
 
 START, STOP = 0, 1
@@ -97,12 +94,10 @@ def transcribe(network: EncoderDecoder, read: Spelt, words: Sequence[str], width
 def rates(name: str, written: Sequence[Sequence[str]], test: dict[str, tuple[tuple[str, ...], ...]]) -> dict:
     """Return phoneme and word error rate, and the latter by the length of the word in `EDGES`, under names."""
     total = error_rates(written, list(test.values()))
-    by_length = []
-    for low, high in zip(EDGES, EDGES[1:], strict=False):
-        here = [place for place, word in enumerate(test) if low <= len(word) < high]
-        listed = list(test.values())
-        some = error_rates([written[place] for place in here], [listed[place] for place in here]) if here else None
-        by_length.append(some.words if some else 0.0)
+    answered, by_length = list(zip(test.items(), written, strict=True)), []
+    for low, high in itertools.pairwise(EDGES):
+        here = [(sounds, right) for (word, right), sounds in answered if low <= len(word) < high]
+        by_length.append(error_rates(*zip(*here, strict=True)).words if here else 0.0)
     return {f"{name}_phonemes": total.phonemes, f"{name}_words": total.words, f"{name}_by_length": by_length}
 
 
@@ -110,9 +105,7 @@ def _alignments(network: EncoderDecoder, read: Spelt, test: dict[str, tuple[tupl
     """Return the letters, the phonemes and the weights of some words of the test, of six to ten letters."""
     words = [word for word in test if 6 <= len(word) <= 10][:SHOWN]
     batch = pad_pairs(read.pairs({word: test[word][:1] for word in words}), start=START)
-    weights = [
-        f"{' '.join(map(str, row.flatten().mul(1000).round().int().tolist()))}" for row in network.alignments(batch)
-    ]
+    weights = [" ".join(map(str, row.flatten().mul(1000).round().int().tolist())) for row in network.alignments(batch)]
     return {"aligned": words, "aligned_to": [" ".join(test[word][0]) for word in words], "weights": weights}
 
 

@@ -1,7 +1,5 @@
 """Words in letters and in phonemes: the CMU Pronouncing Dictionary, without stress."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
@@ -69,10 +67,6 @@ def load_cmudict() -> Pronunciations:
 
     Raises:
         CorpusError: what `load_corpus` raises.
-
-    Example:
-        >>> load_cmudict().train["attention"]  # doctest: +SKIP
-        (('AH', 'T', 'EH', 'N', 'SH', 'AH', 'N'),)
     """
     corpus = load_corpus("cmudict")
     return Pronunciations(*map(read_dictionary, (corpus.train, corpus.validation, corpus.test)))

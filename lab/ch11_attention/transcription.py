@@ -1,7 +1,5 @@
 """How far a transcription is from the right one: phoneme and word error rate (chapter 11)."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ it needs, the kernels that it launches, and what the device can do at most, meas
 is launched, and all else is measured there too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -14,11 +12,10 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from lab.ch12_cost.lengths import Sequences, sequence_layer
-from lab.engine.experiment import Config, Experiment, at
+from lab.engine.experiment import Config, Experiment, Metric, at
 from lab.engine.timing import medians
 from unrolled import cost, settings
 from unrolled.measure import hardware
-from unrolled.records import Metric
 
 IN_A_ROW = 1000  # operations that do next to nothing, to take the time of a launch
 

@@ -1,7 +1,5 @@
 """What does a longer text cost: in training, in writing, and where activations are computed again (chapters 12, 13)?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import isqrt
@@ -12,11 +10,10 @@ from torch import nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 
-from lab.engine.experiment import Config, Experiment, at
+from lab.engine.experiment import Config, Experiment, Metric, at
 from lab.engine.timing import medians
 from unrolled import cells, settings
 from unrolled.measure.memory import Kept, pass_through
-from unrolled.records import Metric
 
 Configs = Mapping[str, Config]
 Sequences = Callable[[torch.Tensor], torch.Tensor]

@@ -1,7 +1,5 @@
 """A task that asks how much a state of fixed size can hold: associative recall (chapter 13)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

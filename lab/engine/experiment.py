@@ -1,7 +1,5 @@
 """What an experiment is: contenders with their config, a measurement, and what it declares of its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where a number came from: the hardware, the versions, the commit and the day of every start of its measurement."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import platform

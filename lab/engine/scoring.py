@@ -4,8 +4,6 @@ The experiments of chapter 8 differ in what they train and on which text. What t
 `SCORES`; `measure` trains a contender and measures that.
 """
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 ``{"model": {"kind": "LanguageModel", "core": "gru"}, "recipe": {"updates": 2000}}``.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Sequence
