@@ -11,7 +11,6 @@ from lab.engine.experiment import Config, Experiment, Metric, model, recipe, tex
 from lab.engine.texts import encoded
 from lab.engine.training import NATS, model_of, recipe_of
 from unrolled import cells, settings
-from unrolled.cells import initialise
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
 from unrolled.training import train
@@ -26,7 +25,7 @@ def untrained(config: Config, vocab_size: int) -> LanguageModel:
     cell = model.core.layers[0]
     model.core.layers[0] = cells.RNNCell(cell.input_size, cell.hidden_size, **cell.options())
     if config["initialisation"] is not None:
-        initialise(model.core.layers[0], config["initialisation"])
+        cells.initialise(model.core.layers[0], config["initialisation"])
     return model
 
 

@@ -13,7 +13,6 @@ from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe,
 from lab.engine.store import shared_folder
 from lab.engine.training import NATS, SAMPLE, fit
 from unrolled import decoding
-from unrolled.decoding import beam_search, diversity
 from unrolled.measure import evaluate
 from unrolled.models import NeuralModel
 from unrolled.text import stories
@@ -25,7 +24,7 @@ def write(writer: NeuralModel, prompts: torch.Tensor, config: Config, seed: int)
     """Return what a model writes after each prompt in the ``way`` of a configuration, (texts, length)."""
     way, length = config["way"], config["length"]
     if "width" in way:
-        return torch.stack([best.tokens for best in beam_search(writer, prompts, length=length, **way)])
+        return torch.stack([best.tokens for best in decoding.beam_search(writer, prompts, length=length, **way)])
     return torch.stack(decoding.generate(writer, prompts, length=length, seed=seed * len(prompts), **way))
 
 
@@ -48,8 +47,8 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
         "own": own[:, config["prompt"] - 1 :].mean().item(),
         "judged": float(judge.nats(prompts, written).mean()),
         "strange": float(np.nanmean(judge.strange(prompts, written))),
-        "distinct": [diversity.distinct(words, n) for n in WORDS],
-        "repetition": [diversity.repetition(words, n) for n in WORDS],
+        "distinct": [decoding.distinct(words, n) for n in WORDS],
+        "repetition": [decoding.repetition(words, n) for n in WORDS],
         "sample": vocabulary.decode(both[0]),
     }
 
