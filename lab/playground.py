@@ -150,7 +150,7 @@ EXPERIMENTS = (
         METRICS,
         _contenders(),
         measure,
-        at(lag_bin=EDGES[1:]),
+        at(lag_bin=EDGES[1:]),  # the upper edges
         seeds=1,
         small={"asked": 10},
     ),

@@ -172,7 +172,7 @@ EXPERIMENTS = (
         GROWTH,
         {"stories": _STORIES},
         measure_growth,
-        at(order="orders", size="sizes"),
+        at(order="orders", size="sizes"),  # how many characters were read
     ),
     Experiment(
         "ngram-growth",
@@ -180,7 +180,7 @@ EXPERIMENTS = (
         GROWTH,
         {"fairy-books": _FAIRY_BOOKS},
         measure_growth,
-        at(order="orders", size="sizes"),
+        at(order="orders", size="sizes"),  # how many characters were read
         seeds=1,
     ),
 )

@@ -102,9 +102,13 @@ LAG = {
 
 
 def lag_axes(config: Config) -> dict:
-    """Return the coordinates of the axes of `LAG`: which singular values, when they were looked at, and the lags."""
-    values, when = ("largest", "median", "smallest"), ("before", "after")
-    return {"watched": config["watched"], "value": values, "when": when, "lag": range(config["steps"] + 1)}
+    """Return the coordinates of the axes of `LAG`."""
+    return {
+        "watched": config["watched"],
+        "value": ("largest", "median", "smallest"),
+        "when": ("before", "after"),  # training
+        "lag": range(config["steps"] + 1),
+    }
 
 
 def recurrent_gradient(
@@ -203,7 +207,7 @@ BY_LAG = {
     | {"sequences": 64, "steps": 128, "watched": WATCHED}
     for kind, (_, _, rate) in _REMEDIES.items()
 }
-BY_WINDOW = {
+BY_WINDOW = {  # labelled by T
     str(seq_len): _vanilla("tanh")
     | {"text": text("tinystories-sample")}
     | {"recipe": recipe(**SIZE, seq_len=seq_len, learning_rate=1e-2, carry=False)}

@@ -151,7 +151,7 @@ EXPERIMENTS = (
         METRICS,
         _contenders(),
         measure,
-        lambda config: {"point": config["points"], "lag": range(config["steps"])},
+        lambda config: {"point": config["points"], "lag": range(config["steps"])},  # updates done, lags
         small={"points": [0, 3], "sequences": 8, "steps": 16, "minibatches": 2},
     ),
 )

@@ -142,7 +142,7 @@ EXPERIMENTS = (
         LOOP,
         {"loop": {"loop": True} | LOOPS, "no-loop": {"loop": False} | LOOPS},
         measure_loop,
-        at(length="lengths"),
+        at(length="lengths"),  # steps
         together=True,
         small=QUICK | {"lengths": [4, 8], "hidden_size": 4},
     ),
@@ -169,7 +169,7 @@ EXPERIMENTS = (
             for precision in ("float32", "bf16")
         },
         measure_batching,
-        at(batch="batches"),
+        at(batch="batches"),  # streams
         seeds=1,
         together=True,
         small=QUICK | {"batches": [1, 2], "least": 64},

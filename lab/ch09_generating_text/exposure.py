@@ -97,7 +97,7 @@ EXPERIMENTS = (
             "own": JUDGED | TEACHER | FURTHER | {"own": 500_000, "rows": 250},
         },
         measure,
-        lambda config: {"distance": config["edges"][1:]},
+        lambda config: {"distance": config["edges"][1:]},  # the upper edges
         seeds=2,
         small={"judge": 20_000, "order": 4, "texts": 4, "prompt": 10, "length": 40, "edges": [0, 20, 40]}
         | {"own": 2000, "rows": 10},

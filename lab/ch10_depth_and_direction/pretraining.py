@@ -56,8 +56,11 @@ def _lines(corpus: TaggedCorpus, *, reverse: bool) -> tuple[list[str], list[str]
 
 
 END = "<unk>"  # between sentences: no training word is unknown, so that number is free
-METRICS = {"parameters": PARAMETERS} | RIGHT
-METRICS["shares"] = Metric("", "s: how much the tagger takes of each layer, the embedding first", ("layer",))
+METRICS = {
+    "parameters": PARAMETERS,
+    **RIGHT,
+    "shares": Metric("", "s: how much the tagger takes of each layer, the embedding first", ("layer",)),
+}
 LABELLED = (50, 200, 1000)
 READING, TAGGING = 1500, 600  # updates of the language models, and of the tagger
 

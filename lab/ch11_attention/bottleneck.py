@@ -116,7 +116,7 @@ EXPERIMENTS = (
         METRICS,
         decided("bottleneck-tuning", _bases()),
         measure,
-        at(length="lengths"),
+        at(length="lengths"),  # symbols of the source
         small={"asked": 4, "lengths": [1, 2]},
     ),
 )

@@ -160,7 +160,7 @@ EXPERIMENTS = (
         METRICS,
         {f"{name} {rate:g}": _contender(name, rate) for name in MODELS for rate in (1e-3, 4e-3)},
         measure,
-        at(point="points"),
+        at(point="points"),  # the updates after which it was asked
         small={"points": [1, 3]},
     ),
 )

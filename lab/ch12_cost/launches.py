@@ -135,7 +135,13 @@ LAYERS = {  # names, whose loops are replayed
     "transformer": ("transformer", False),
 }
 BERT = {"input_size": 768, "hidden_size": 768, "heads": 12, "length": 512, "symbols": 0}
-EXERCISE = {"input_size": 128, "hidden_size": 256, "heads": 0, "length": 50, "symbols": 10_000}  # the source's RNN
+EXERCISE = {
+    "input_size": 128,
+    "hidden_size": 256,
+    "heads": 0,
+    "length": 50,
+    "symbols": 10_000,
+}  # the source's, of an RNN
 SMALL = {"input_size": 8, "hidden_size": 8, "heads": 2, "length": 4, "batches": [1, 2], "warm_up": 1, "rounds": 2}
 SMALL |= {"sizes": hardware.ON_A_PROCESSOR._asdict()}
 FULL = {"batches": [1, 16, 32, 256], "warm_up": 3, "rounds": 20}
@@ -157,7 +163,7 @@ EXPERIMENTS = (
         METRICS,
         CONTENDERS,
         measure,
-        at(batch="batches"),
+        at(batch="batches"),  # texts side by side
         together=True,
         small=SMALL,
     ),

@@ -202,7 +202,7 @@ EXPERIMENTS = (
         TRAINING,
         _contenders(ALL, UP_TO_8192, **TIMES),
         measure_training,
-        at(length="lengths"),
+        at(length="lengths"),  # symbols
         together=True,
         small=SMALL,
     ),
@@ -212,7 +212,7 @@ EXPERIMENTS = (
         GENERATION,
         _contenders(WRITERS, UP_TO_8192, **STEPS),
         measure_generation,
-        at(length="lengths"),
+        at(length="lengths"),  # symbols
         together=True,
         small=SMALL,
     ),
@@ -222,7 +222,7 @@ EXPERIMENTS = (
         RECOMPUTING,
         _contenders(RECOMPUTED, SQUARES, **WINDOWS),
         measure_recomputing,
-        at(length="lengths"),
+        at(length="lengths"),  # symbols
         together=True,
         small=SMALL,
     ),

@@ -68,7 +68,7 @@ def test_a_stream_that_pays_more_than_twice_the_median_is_expensive(monkeypatch)
 
 @pytest.mark.parametrize("core", memory.MODELS)
 def test_each_model_is_asked_on_the_way_and_in_the_test_at_the_end(core, hold_out, tmp_path, monkeypatch):
-    hold_out(40_000)
+    hold_out(15_000)
     config = small("memory-by-lag", f"{core} 500") | {"story": True}
     config["text"]["characters"] = 400_000  # so that every name is known
     asked, ask = [], memory._ask
