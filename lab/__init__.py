@@ -8,8 +8,6 @@ experiment is, how settings are searched, and where results are stored. ``python
 takes them again notices a default, a text or a metric that has changed.
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import pkgutil

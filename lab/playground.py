@@ -5,8 +5,6 @@ the weights as the page has them. Of some models of words only a few bits of eac
 server sends is compressed, and so a page has room for half as many weights again.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path
@@ -16,13 +14,12 @@ import torch
 
 from lab.ch08_fair_comparisons.first_choice import first_choice_by_lag
 from lab.ch11_attention.bottleneck import TEST_SEED, answering, task_of
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.texts import unseen_stories
 from lab.engine.training import NATS, PARAMETERS, fit, fit_examples, parameters
 from unrolled.figures.weights import weights_script
 from unrolled.measure import evaluate, recall_by_lag
 from unrolled.models import NeuralModel
-from unrolled.records import Metric
 from unrolled.tasks.rewriting import right
 from unrolled.text import stories
 
@@ -101,11 +98,6 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: the upper edges of the bins of lag."""
-    return {"lag_bin": EDGES[1:]}
-
-
 LONG = 160  # words in a window, which holds a story of 142 on average; T_max of chrono's gates
 WORDS = {  # the initialisations that `memory-tuning` chose; 1,171 words
     "rnn": ({"hidden_size": 188, "cell_options": {"initialisation": "orthogonal", "nonlinearity": "relu"}}, 8e-3),
@@ -158,7 +150,7 @@ EXPERIMENTS = (
         METRICS,
         _contenders(),
         measure,
-        axes,
+        at(lag_bin=EDGES[1:]),  # the upper edges
         seeds=1,
         small={"asked": 10},
     ),

@@ -1,21 +1,18 @@
 """How much does counting know of words, and what is Kneser–Ney made for (chapter 1)?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
 
-from lab.ch01_language_models.ngrams import OPTIONS, score_axes, score_metrics, scores, smoothed
-from lab.engine.experiment import Config, Experiment, text
+from lab.ch01_language_models.ngrams import OPTIONS, score_metrics, scores, smoothed
+from lab.engine.experiment import Config, Experiment, Metric, text
 from lab.engine.texts import texts
 from lab.engine.training import SAMPLE
 from unrolled import decoding
 from unrolled.measure import evaluate
 from unrolled.ngram import Counts, ModifiedKneserNey
-from unrolled.records import Metric
 from unrolled.text import WordVocabulary, load_corpus, split_words, stories
 
 
@@ -112,7 +109,8 @@ METRICS = {
 
 def axes(config: Config) -> dict:
     """Return the coordinates of the axes of `METRICS`; the text alone decides how many loners there are."""
-    return score_axes(config) | {
+    return {
+        "order": config["orders"],
         "column": ("word", "occurrences", "different words before it", "the most frequent of those"),
         "times": range(1, config["times"] + 1),  # in the one half
         "limit": config["limits"],

@@ -1,7 +1,5 @@
 """How much does counting know of the characters of every corpus, and of more and more text (chapter 1)?"""
 
-from __future__ import annotations
-
 import bz2
 import lzma
 import re
@@ -11,13 +9,12 @@ from types import ModuleType
 import numpy as np
 import torch
 
-from lab.engine.experiment import Config, Experiment, text
+from lab.engine.experiment import Config, Experiment, Metric, at, text
 from lab.engine.texts import texts
 from lab.engine.training import NATS, SAMPLE
 from unrolled import decoding
 from unrolled.measure import evaluate, token_nats
 from unrolled.ngram import AddK, Counts, KneserNey, ModifiedKneserNey, NGram
-from unrolled.records import Metric
 from unrolled.text import Vocabulary, stories
 
 SMOOTHINGS = {"add_k": AddK, "kneser_ney": KneserNey, "modified": ModifiedKneserNey}
@@ -45,11 +42,6 @@ def score_metrics(unit: str) -> dict[str, Metric]:
         "kneser_ney": Metric(unit, "what Kneser–Ney n-grams pay", ("order",)),
         "modified": Metric(unit, "what modified Kneser–Ney n-grams pay", ("order",)),
     }
-
-
-def score_axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `score_metrics`."""
-    return {"order": config["orders"]}
 
 
 def measure_characters(config: Config, seed: int, folder: Path) -> dict:
@@ -140,11 +132,6 @@ GROWTH = {
 }
 
 
-def growth_axes(config: Config) -> dict:
-    """Return the coordinates of the axes of `GROWTH`: the orders, and how many characters were read."""
-    return {"order": config["orders"], "size": config["sizes"]}
-
-
 def _characters(corpus: str, characters: int | None = None, reading: str = "whole") -> Config:
     orders = list(range(1, 13))
     return {"text": text(corpus, characters), "reading": reading, "orders": orders, "smoothings": OPTIONS}
@@ -176,7 +163,7 @@ EXPERIMENTS = (
         CHARACTERS,
         _EVERY_CORPUS,
         measure_characters,
-        score_axes,
+        at(order="orders"),
         seeds=1,
     ),
     Experiment(
@@ -185,7 +172,7 @@ EXPERIMENTS = (
         GROWTH,
         {"stories": _STORIES},
         measure_growth,
-        growth_axes,
+        at(order="orders", size="sizes"),  # how many characters were read
     ),
     Experiment(
         "ngram-growth",
@@ -193,7 +180,7 @@ EXPERIMENTS = (
         GROWTH,
         {"fairy-books": _FAIRY_BOOKS},
         measure_growth,
-        growth_axes,
+        at(order="orders", size="sizes"),  # how many characters were read
         seeds=1,
     ),
 )

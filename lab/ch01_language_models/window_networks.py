@@ -1,13 +1,10 @@
 """What becomes of a network with a fixed window: how its weights begin, and how far it sees (chapter 1)?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.training import CURVE, NATS, PARAMETERS, UPDATES, fit, parameters
 from unrolled.measure import evaluate
-from unrolled.records import Metric
 
 
 def measure_initialisation(config: Config, seed: int, folder: Path) -> dict:
@@ -42,19 +39,6 @@ def _recipe(updates: int) -> Config:
     return recipe(updates=updates, symbols_per_update=2048, seq_len=32, learning_rate=3e-3)
 
 
-def _initialisations(updates: int) -> dict[str, Config]:
-    """Return the contenders of `window-initialisation`: each kind of first weights, with and without LayerNorm."""
-    return {
-        f"{initialisation} {'norm' if layer_norm else 'plain'}": {
-            "text": text("tinystories-sample"),
-            "model": model("FixedWindowLM", initialisation=initialisation, layer_norm=layer_norm),
-            "recipe": _recipe(updates),
-        }
-        for initialisation in ("normal", "default", "xavier")
-        for layer_norm in (False, True)
-    }
-
-
 def _sizes(read: Config, updates: int, windows: tuple[int, ...] = (2, 4, 8, 16, 32)) -> dict[str, Config]:
     """Return the contenders of `window-size`, labelled by the characters in view."""
     return {
@@ -63,12 +47,22 @@ def _sizes(read: Config, updates: int, windows: tuple[int, ...] = (2, 4, 8, 16, 
     }
 
 
+INITIALISATIONS = {
+    f"{initialisation} {'norm' if layer_norm else 'plain'}": {
+        "text": text("tinystories-sample"),
+        "model": model("FixedWindowLM", initialisation=initialisation, layer_norm=layer_norm),
+        "recipe": _recipe(2000),
+    }
+    for initialisation in ("normal", "default", "xavier")
+    for layer_norm in (False, True)
+}
+
 EXPERIMENTS = (
     Experiment(
         "window-initialisation",
         "TinyStories sample: the window network from three kinds of first weights, with and without LayerNorm",
         INITIALISATION,
-        _initialisations(2000),
+        INITIALISATIONS,
         measure_initialisation,
     ),
     Experiment(

@@ -1,15 +1,12 @@
 """How far back does a model of stories remember a name, and whether it was she or he (chapters 2 and 8)?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.texts import texts
 from lab.engine.training import NATS, fit
 from unrolled.measure import evaluate, recall_by_lag
 from unrolled.models import LanguageModel
-from unrolled.records import Metric
 from unrolled.text import Vocabulary, stories
 
 EDGES = [1, 10, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters

@@ -1,14 +1,11 @@
 """What does a vanilla RNN lose where its windows end: the gradient, the state, or both (chapters 2 and 3)?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.training import CURVE, NATS, UPDATES, fit
 from unrolled.measure import evaluate
-from unrolled.records import Metric
 
 STATES = {"reset": False, "carried": True}  # at the end of a window
 
@@ -61,19 +58,15 @@ def _windows(read: Config, seq_lens: Sequence[int], updates: int) -> dict[str, C
     }
 
 
-def _initial_states(read: Config) -> dict[str, Config]:
-    """Return the contenders of `rnn-initial-state`, labelled by what becomes of the state and by how h_0 begins."""
-    return {
-        f"{state} {'learned' if learned else 'zero'}": {
-            "text": read,
-            "model": model("LanguageModel", hidden_size=64, learn_initial_state=learned),
-            "recipe": _recipe(250, 16, carry),
-        }
-        for state, carry in STATES.items()
-        for learned in (False, True)
+INITIAL_STATES = {
+    f"{state} {'learned' if learned else 'zero'}": {
+        "text": text("stories", 500_000),
+        "model": model("LanguageModel", hidden_size=64, learn_initial_state=learned),
+        "recipe": _recipe(250, 16, carry),
     }
-
-
+    for state, carry in STATES.items()
+    for learned in (False, True)
+}
 _STORIES = text("stories", 2_000_000)
 _PUBLISHED, _DOUBLED = (16, 32, 64), (1, 2, 4, 8, 16, 32, 64)
 
@@ -103,7 +96,7 @@ EXPERIMENTS = (
         "rnn-initial-state",
         "Stories: the state before the first symbol, zero or learned",
         {"nats": NATS._replace(about="what a character of the held-out text costs where the state is as in training")},
-        _initial_states(text("stories", 500_000)),
+        INITIAL_STATES,
         measure_initial_state,
         seeds=5,
     ),

@@ -1,7 +1,5 @@
 """What becomes of the gradient of a vanilla language model: before, during and after training (chapter 4)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,17 +7,13 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.texts import encoded
 from lab.engine.training import NATS, model_of, recipe_of
 from unrolled import cells, settings
-from unrolled.cells import initialise
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
-from unrolled.records import Metric
 from unrolled.training import train
-
-WHEN = ("before", "after")  # training
 
 
 def untrained(config: Config, vocab_size: int) -> LanguageModel:
@@ -31,7 +25,7 @@ def untrained(config: Config, vocab_size: int) -> LanguageModel:
     cell = model.core.layers[0]
     model.core.layers[0] = cells.RNNCell(cell.input_size, cell.hidden_size, **cell.options())
     if config["initialisation"] is not None:
-        initialise(model.core.layers[0], config["initialisation"])
+        cells.initialise(model.core.layers[0], config["initialisation"])
     return model
 
 
@@ -112,7 +106,7 @@ def lag_axes(config: Config) -> dict:
     return {
         "watched": config["watched"],
         "value": ("largest", "median", "smallest"),
-        "when": WHEN,
+        "when": ("before", "after"),  # training
         "lag": range(config["steps"] + 1),
     }
 
@@ -192,7 +186,6 @@ def histogram_axes(config: Config) -> dict:
 
 
 WATCHED = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
-_STORIES = text("stories", 2_000_000)
 _REMEDIES = {  # nonlinearity, initialisation of W_hh, learning rate
     "tanh": ("tanh", None, 1e-2),
     "sigmoid": ("sigmoid", None, 1e-2),
@@ -207,34 +200,27 @@ def _vanilla(kind: str) -> Config:
     return {"model": network, "initialisation": initialisation}
 
 
-def _lag(updates: int) -> dict[str, Config]:
-    """Return the contenders of `gradient-lag`."""
-    size = {"updates": updates, "symbols_per_update": 2048, "seq_len": 64}
-    return {
-        kind: _vanilla(kind)
-        | {"text": _STORIES, "recipe": recipe(**size, learning_rate=rate)}
-        | {"sequences": 64, "steps": 128, "watched": WATCHED}
-        for kind, (_, _, rate) in _REMEDIES.items()
-    }
-
-
-def _histogram(updates: int) -> dict[str, Config]:
-    """Return the contenders of `gradient-histogram`: windows of T steps, labelled by T."""
-    size = {"updates": updates, "symbols_per_update": 2048, "learning_rate": 1e-2, "carry": False}
-    return {
-        str(seq_len): _vanilla("tanh")
-        | {"text": text("tinystories-sample"), "recipe": recipe(**size, seq_len=seq_len)}
-        | {"sequences": 64, "reach": 0.03, "bins": 120, "longest": 64}
-        for seq_len in (16, 32, 64)
-    }
-
+SIZE = {"updates": 2000, "symbols_per_update": 2048}
+BY_LAG = {
+    kind: _vanilla(kind)
+    | {"text": text("stories", 2_000_000), "recipe": recipe(**SIZE, seq_len=64, learning_rate=rate)}
+    | {"sequences": 64, "steps": 128, "watched": WATCHED}
+    for kind, (_, _, rate) in _REMEDIES.items()
+}
+BY_WINDOW = {  # labelled by T
+    str(seq_len): _vanilla("tanh")
+    | {"text": text("tinystories-sample")}
+    | {"recipe": recipe(**SIZE, seq_len=seq_len, learning_rate=1e-2, carry=False)}
+    | {"sequences": 64, "reach": 0.03, "bins": 120, "longest": 64}
+    for seq_len in (16, 32, 64)
+}
 
 EXPERIMENTS = (
     Experiment(
         "gradient-lag",
         "Stories: the last prediction's gradient against lag, before and after training, for four beginnings",
         LAG,
-        _lag(2000),
+        BY_LAG,
         measure_lag,
         lag_axes,
         seeds=5,
@@ -244,7 +230,7 @@ EXPERIMENTS = (
         "gradient-histogram",
         "TinyStories sample: the last prediction's gradient by W_hh, halfway through training on windows of 16, 32, 64",
         HISTOGRAM,
-        _histogram(2000),
+        BY_WINDOW,
         measure_histogram,
         histogram_axes,
         seeds=5,

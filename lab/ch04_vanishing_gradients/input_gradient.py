@@ -6,8 +6,6 @@ one minibatch, whose gradient scatters about its mean, and a term much smaller t
 before it underflows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,14 +15,13 @@ from torch.nn.functional import cross_entropy
 
 from lab.ch04_vanishing_gradients.gradients import last_loss, windows_of
 from lab.ch06_gru import cells_over_budget
-from lab.engine.experiment import Config, Experiment
+from lab.engine.experiment import Config, Experiment, Metric
 from lab.engine.store import kept
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import NATS, fit, recipe_of
 from unrolled import settings
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
-from unrolled.records import Metric
 
 
 def input_gradients(read: gradients.Loss, inputs: torch.Tensor, loss: gradients.Loss) -> torch.Tensor:
@@ -136,11 +133,6 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axes of `METRICS`: the updates done, and the lags."""
-    return {"point": config["points"], "lag": range(config["steps"])}
-
-
 def _contenders() -> dict[str, Callable[[], Config]]:
     """Return each cell of `cells-over-budget` after the second of its numbers of updates."""
     updates = cells_over_budget.BUDGETS.updates[1]
@@ -159,7 +151,7 @@ EXPERIMENTS = (
         METRICS,
         _contenders(),
         measure,
-        axes,
+        lambda config: {"point": config["points"], "lag": range(config["steps"])},  # updates done, lags
         small={"points": [0, 3], "sequences": 8, "steps": 16, "minibatches": 2},
     ),
 )

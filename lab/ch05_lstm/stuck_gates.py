@@ -1,7 +1,5 @@
 """What is the forget gate of an LSTM good for: what is lost where it is stuck open or shut (chapter 5)?"""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

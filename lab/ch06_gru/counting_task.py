@@ -1,16 +1,13 @@
 """How far does each cell count beyond what it was trained on (chapter 6)?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from lab.engine.experiment import Config, Experiment, cell
+from lab.engine.experiment import Config, Experiment, Metric, cell
 from lab.engine.tasks import ENDING, attempt, ending
 from unrolled import tasks
-from unrolled.records import Metric
 
 
 @torch.no_grad()

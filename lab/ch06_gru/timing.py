@@ -4,9 +4,6 @@ The contenders of an experiment are timed in turn, round after round, so that wh
 of them alike.
 """
 
-from __future__ import annotations
-
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -15,11 +12,10 @@ from pathlib import Path
 import torch
 from torch.nn.functional import linear
 
-from lab.engine.experiment import Config, Experiment, cell, model, recipe
+from lab.engine.experiment import Config, Experiment, Metric, at, cell, model, recipe
 from lab.engine.timing import medians
 from lab.engine.training import PARAMETERS, cell_of, model_of, recipe_of
-from unrolled import cells, settings
-from unrolled.records import Metric
+from unrolled import cells, cost, settings
 from unrolled.training import Recipe, train
 
 Configs = Mapping[str, Config]
@@ -51,11 +47,6 @@ def measure_loop(configs: Configs, seed: int, folder: Path) -> dict[str, dict]:
 
 
 LOOP = {"microseconds": Metric("microseconds", "the time of a step", ("length",))}
-
-
-def loop_axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `LOOP`, in steps."""
-    return {"length": config["lengths"]}
 
 
 def measure_cells(configs: Configs, seed: int, folder: Path) -> dict[str, dict]:
@@ -93,6 +84,11 @@ CELLS = {
 }
 
 
+def core_parameters(core: str, hidden_size: int) -> int:
+    """Return how many weights a core of a language model has."""
+    return cost.recurrent(core, EMBEDDING, hidden_size).parameters
+
+
 def recipe_for(config: Config, batch: int) -> Recipe:
     """Return the recipe of a training with so many streams, of as many updates as read the ``least`` symbols."""
     recipe = recipe_of(config)
@@ -119,27 +115,12 @@ def measure_batching(configs: Configs, seed: int, folder: Path) -> dict[str, dic
 BATCHING = {"microseconds": Metric("microseconds", "the time of a symbol", ("batch",))}
 
 
-def batching_axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `BATCHING`, in streams."""
-    return {"batch": config["batches"]}
-
-
-def core_parameters(core: str, hidden_size: int) -> int:
-    """Return how many weights a core of a language model has: blocks · (h (h + d) + h)."""
-    return len(cells.CELLS[core].torch_blocks) * (hidden_size * (hidden_size + EMBEDDING) + hidden_size)
-
-
-def hidden_size_for(core: str, weights: int) -> int:
-    """Return the hidden size at which a core has about so many weights: the root of `core_parameters`, rounded."""
-    half = (EMBEDDING + 1) / 2
-    return round(math.sqrt(half * half + weights / len(cells.CELLS[core].torch_blocks)) - half)
-
-
 def compared(hidden_size: int) -> dict[str, tuple[str, int]]:
     """Return the core and the hidden size of each cell compared: all of one size, or of equally many weights."""
 
     def equal(core: str, other: str) -> tuple[str, int]:
-        return core, hidden_size_for(core, core_parameters(other, hidden_size))
+        weights = core_parameters(other, hidden_size)
+        return core, min(range(1, 4 * hidden_size), key=lambda size: abs(core_parameters(core, size) - weights))
 
     return {
         **{core: (core, hidden_size) for core in ("rnn", "gru", "lstm")},
@@ -161,7 +142,7 @@ EXPERIMENTS = (
         LOOP,
         {"loop": {"loop": True} | LOOPS, "no-loop": {"loop": False} | LOOPS},
         measure_loop,
-        loop_axes,
+        at(length="lengths"),  # steps
         together=True,
         small=QUICK | {"lengths": [4, 8], "hidden_size": 4},
     ),
@@ -188,7 +169,7 @@ EXPERIMENTS = (
             for precision in ("float32", "bf16")
         },
         measure_batching,
-        batching_axes,
+        at(batch="batches"),  # streams
         seeds=1,
         together=True,
         small=QUICK | {"batches": [1, 2], "least": 64},

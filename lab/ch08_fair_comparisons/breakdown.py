@@ -1,7 +1,5 @@
 """Find where the loss of a model on stories comes from: which positions in a story, and which words of the grammar."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -42,35 +40,12 @@ def _check(nats: np.ndarray, corpus: StoryCorpus) -> None:
         )
 
 
-def by_story(nats: np.ndarray, corpus: StoryCorpus) -> np.ndarray:
-    """Return what every story cost, its line break included.
-
-    Args:
-        nats: what each character of the text cost, (characters,), as `token_nats` returns it with a start.
-        corpus: the stories.
-
-    Returns:
-        The nats of each story, (stories,).
-
-    Raises:
-        ValueError: there is not one number for each character.
-
-    Example:
-        >>> from unrolled.text import stories
-        >>> corpus = stories.corpus(5_000)
-        >>> costs = by_story(np.ones(len(corpus.text)), corpus)
-        >>> bool(costs[0] == len(corpus.stories[0].text) + 1)
-        True
-    """
-    _check(nats, corpus)
-    return np.add.reduceat(nats, corpus.starts)
-
-
 def by_position(nats: np.ndarray, corpus: StoryCorpus, edges: Sequence[int]) -> np.ndarray:
     """Return the mean cost of a character by its position in its story.
 
     Args:
-        nats, corpus: as for `by_story`.
+        nats: what each character of the text cost, (characters,), as `token_nats` returns it with a start.
+        corpus: the stories.
         edges: limits of the bins, (bins + 1,); the first character of a story has position 0.
 
     Returns:
@@ -99,7 +74,7 @@ def by_class(nats: np.ndarray, corpus: StoryCorpus) -> dict[str, Share]:
     so on. All the rest is the "frame": the words of the templates, and values that are never mentioned again.
 
     Args:
-        nats, corpus: as for `by_story`.
+        nats, corpus: as for `by_position`.
 
     Returns:
         A `Share` for each class, by name, the frame last.

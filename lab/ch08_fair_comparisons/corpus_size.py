@@ -5,20 +5,17 @@ network reads no more than the counts do, but many times. Scores on another held
 helps, and the weights at the best of them are kept.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
 import torch
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.scoring import BYTES, size_in_bytes
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import NATS, fit, recipe_of
 from unrolled.measure import evaluate
 from unrolled.ngram import Counts, ModifiedKneserNey
-from unrolled.records import Metric
 
 
 def count(config: Config, part: Encoded, scored: torch.Tensor) -> dict:
@@ -60,14 +57,9 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: how many characters were learned from."""
-    return {"size": config["sizes"]}
-
-
 SHARED = {
     "text": text("stories", 10_000_000),
-    "sizes": [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 9_000_000],
+    "sizes": [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 9_000_000],  # characters to learn from
     "watched": 50_000,
     "scored": 300_000,
 }
@@ -87,7 +79,7 @@ EXPERIMENTS = (
         METRICS,
         {f"{order}-gram": SHARED | {"order": order} for order in (4, 8, 12)} | {core: _network(core) for core in RATES},
         measure,
-        axes,
+        at(size="sizes"),
         seeds=2,
         small={"sizes": [1000, 3000], "watched": 500, "scored": 1000, "passes": 1, "validations": 1},
     ),

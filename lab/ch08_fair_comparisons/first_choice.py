@@ -1,7 +1,5 @@
 """Ask a model of words what it expects where a story mentions something again, by the distance to its last mention."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,13 +8,12 @@ import torch
 from unrolled.measure.recall import mean_by_lag
 from unrolled.models import NeuralModel, evaluating
 from unrolled.text import WordVocabulary, stories
-from unrolled.text.stories import StoryCorpus
 
 
 def first_choice_by_lag(
     model: NeuralModel,
     vocabulary: WordVocabulary,
-    corpus: StoryCorpus,
+    corpus: stories.StoryCorpus,
     kind: str,
     edges: Sequence[int],
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -3,21 +3,18 @@
 The recurrent networks of `model_kinds` are trained for a shorter time, each at several rates.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
 import numpy as np
 
 from lab.ch08_fair_comparisons.model_kinds import MODELS
-from lab.engine.experiment import Config, Experiment, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, recipe, text
 from lab.engine.scoring import TRAINING_NATS, training_nats
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import NATS, fit
 from unrolled.measure import evaluate, token_nats
 from unrolled.measure.evaluation import Model
-from unrolled.records import Metric
 
 
 def expensive_streams(model: Model, text: Encoded, streams: int = 32) -> int:
@@ -51,11 +48,6 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: the learning rates."""
-    return {"rate": config["rates"]}
-
-
 SHARED = {
     "text": text("stories", 2_000_000),
     "recipe": recipe(updates=1000, symbols_per_update=2048, seq_len=64),  # at each of the rates in turn
@@ -69,7 +61,7 @@ EXPERIMENTS = (
         METRICS,
         {label: SHARED | {"model": MODELS[label]} for label in ("rnn", "gru", "lstm")},
         measure,
-        axes,
+        at(rate="rates"),
         seeds=2,
     ),
 )

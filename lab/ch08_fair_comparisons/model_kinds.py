@@ -7,8 +7,6 @@ what it recalls. The contender ``text`` is the stories of the test themselves: w
 many words of each class they have.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +15,7 @@ import numpy as np
 from lab.ch02_vanilla_rnn.recall import EDGES, RECALL, measure_recall, recall_axes
 from lab.ch06_gru import cells_over_budget
 from lab.ch08_fair_comparisons import breakdown
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.scoring import SCORES, scores
 from lab.engine.search import TRIALS, chosen, grid, search, with_setting
 from lab.engine.texts import Encoded, encoded, unseen_stories
@@ -25,7 +23,6 @@ from lab.engine.training import NATS, fit
 from unrolled.measure import evaluate, token_nats
 from unrolled.measure.evaluation import Model
 from unrolled.ngram import Counts, ModifiedKneserNey
-from unrolled.records import Metric
 from unrolled.text import stories
 
 POSITIONS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]  # limits of the bins, in characters from the beginning
@@ -39,15 +36,12 @@ def where(scored: Model, text: Encoded, test: stories.StoryCorpus, positions: li
         text: what it was trained on, with the test.
         test: the stories of the test, with their structure.
         positions: limits of the bins.
-
-    Returns:
-        ``by_position``, ``by_class`` and ``by_story``, as `METRICS` declares them.
     """
     nats = token_nats(scored, text.test, start=text.vocabulary["\n"])
     return {
         "by_position": breakdown.by_position(nats, test, positions).tolist(),
         "by_class": [share.nats for share in breakdown.by_class(nats, test).values()],
-        "by_story": breakdown.by_story(nats, test).round(2).tolist(),
+        "by_story": np.add.reduceat(nats, test.starts).round(2).tolist(),
     }
 
 

@@ -1,7 +1,5 @@
 """Does what the stories show hold on real texts, of characters and of words (chapters 2 and 7)?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from lab.engine.experiment import Config, Experiment, model, recipe, text

@@ -3,22 +3,18 @@
 One model goes on from the same beginnings in several ways. The contender ``text`` is how they really go on.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from lab.ch09_generating_text.judge import Judge, beginnings
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.store import shared_folder
 from lab.engine.training import NATS, SAMPLE, fit
 from unrolled import decoding
-from unrolled.decoding import beam_search, diversity
 from unrolled.measure import evaluate
 from unrolled.models import NeuralModel
-from unrolled.records import Metric
 from unrolled.text import stories
 
 WORDS = (1, 2, 3, 4)  # in a row, of which it is counted how often they come
@@ -28,7 +24,7 @@ def write(writer: NeuralModel, prompts: torch.Tensor, config: Config, seed: int)
     """Return what a model writes after each prompt in the ``way`` of a configuration, (texts, length)."""
     way, length = config["way"], config["length"]
     if "width" in way:
-        return torch.stack([best.tokens for best in beam_search(writer, prompts, length=length, **way)])
+        return torch.stack([best.tokens for best in decoding.beam_search(writer, prompts, length=length, **way)])
     return torch.stack(decoding.generate(writer, prompts, length=length, seed=seed * len(prompts), **way))
 
 
@@ -51,8 +47,8 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
         "own": own[:, config["prompt"] - 1 :].mean().item(),
         "judged": float(judge.nats(prompts, written).mean()),
         "strange": float(np.nanmean(judge.strange(prompts, written))),
-        "distinct": [diversity.distinct(words, n) for n in WORDS],
-        "repetition": [diversity.repetition(words, n) for n in WORDS],
+        "distinct": [decoding.distinct(words, n) for n in WORDS],
+        "repetition": [decoding.repetition(words, n) for n in WORDS],
         "sample": vocabulary.decode(both[0]),
     }
 
@@ -66,11 +62,6 @@ METRICS = {
     "repetition": Metric("", "the share of those that came before in the same text", ("words",)),
     "sample": SAMPLE._replace(about="the first beginning, and how it goes on"),
 }
-
-
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: 1, 2, 3 and 4 words in a row."""
-    return {"words": WORDS}
 
 
 WAYS = {
@@ -99,7 +90,7 @@ EXPERIMENTS = (
         METRICS,
         {label: SHARED | {"way": way} for label, way in WAYS.items()},
         measure,
-        axes,
+        at(words=WORDS),
         small={"texts": 4, "prompt": 10, "length": 30, "order": 3},
     ),
 )

@@ -6,22 +6,19 @@ distance from there. The contenders are a GRU trained as ever, ``teacher``; the 
 comparison on the real text, ``real``; and ``text``, how the beginnings really go on.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from lab.ch09_generating_text.judge import Judge, beginnings
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import NATS, fit
 from unrolled import decoding
 from unrolled.measure import evaluate
 from unrolled.models import NeuralModel, load_model
-from unrolled.records import Metric
 from unrolled.text import stories
 
 
@@ -72,12 +69,7 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: the upper edges of the bins of distance from the beginning."""
-    return {"distance": config["edges"][1:]}
-
-
-DISTANCES = [0, 25, 50, 100, 200, 300, 400, 500, 600]
+DISTANCES = [0, 25, 50, 100, 200, 300, 400, 500, 600]  # edges of the bins of distance from the beginning
 READ = {"text": text("stories", 2_000_000)}
 JUDGED = READ | {"judge": 5_000_000, "order": 12, "texts": 200, "prompt": 100, "length": 600, "edges": DISTANCES}
 SIZE, UPDATES = {"core": "gru", "hidden_size": 128}, 4000
@@ -105,7 +97,7 @@ EXPERIMENTS = (
             "own": JUDGED | TEACHER | FURTHER | {"own": 500_000, "rows": 250},
         },
         measure,
-        axes,
+        lambda config: {"distance": config["edges"][1:]},  # the upper edges
         seeds=2,
         small={"judge": 20_000, "order": 4, "texts": 4, "prompt": 10, "length": 40, "edges": [0, 20, 40]}
         | {"own": 2000, "rows": 10},

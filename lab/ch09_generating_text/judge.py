@@ -1,7 +1,5 @@
 """How good is a text that a model wrote? N-grams of another text price it, and a lexicon says which words there are."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

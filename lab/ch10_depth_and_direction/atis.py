@@ -1,7 +1,5 @@
 """The questions of ATIS with a tag for each word, read from a treebank."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 
@@ -39,10 +37,6 @@ def load_atis() -> TaggedCorpus:
     Raises:
         CorpusError: what `load_corpus` raises.
         ModuleNotFoundError: what `read_conllu` raises.
-
-    Example:
-        >>> load_atis().test[0].words[:4]  # doctest: +SKIP
-        ('what', 'are', 'the', 'coach')
     """
     corpus = load_corpus("atis")
     return TaggedCorpus(*(tuple(read_conllu(part)) for part in (corpus.train, corpus.validation, corpus.test)))

@@ -4,20 +4,17 @@ Language models of stories with one, two and four layers, the last also with res
 as each other, and settings from a search of its own for each number of updates. No character is read twice.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch
 
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.scoring import BY_STORY, by_story
 from lab.engine.search import TRIALS, Budgets, Setting, search
 from lab.engine.texts import Encoded, encoded, unseen_stories
-from lab.engine.training import CURVE, NATS, PARAMETERS, UPDATES, fit, model_of, parameters, training_seconds
+from lab.engine.training import COURSE, CURVE, NATS, course, fit, model_of
 from unrolled.measure import evaluate
-from unrolled.models import LanguageModel, NeuralModel
-from unrolled.records import Metric
+from unrolled.models import LanguageModel, evaluating
 from unrolled.training.loss import cross_entropy
 
 
@@ -28,52 +25,38 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     before = by_layer(model_of(config, len(read.vocabulary)), read)
     trained = fit(config, seed, folder, text=read)
     _, test = unseen_stories()
-    return {
-        "parameters": parameters(trained.model),
-        "seconds": training_seconds(config, trained.checkpoint),
+    return course(config, trained) | {
         "nats": evaluate(trained.model, read.test).nats_per_symbol,
-        "updates": trained.history.validated,
-        "curve": trained.history.validation,
         "gradient_before": before,
         "gradient_after": by_layer(trained.model, read),
         **(by_story(trained.model, read, test) if config.get("by_story") else {}),
     }
 
 
-def cells_of(network: LanguageModel) -> list[torch.nn.Module]:
-    """Return the cells of a language model made of the book's cells, from the bottom to the top."""
-    return list(network.core.layers)
-
-
-def by_layer(network: NeuralModel, read: Encoded, sequences: int = 16, steps: int = 64) -> list[float]:
+def by_layer(network: LanguageModel, read: Encoded, sequences: int = 16, steps: int = 64) -> list[float]:
     """Return the norm of the loss's gradient in the weights of each layer, divided by the root of their number.
 
     Args:
-        network: the model, which is left as it is, with no gradient.
+        network: a model of the book's cells, which is left as it is, with no gradient.
         read: the text; the first windows of what is held out are read.
         sequences: how many windows.
         steps: how long they are.
     """
     tokens = read.held_out[: sequences * (steps + 1)].view(sequences, steps + 1).to(network.device)
-    was_training = network.training
-    network.eval()
-    logits, _ = network(tokens[:, :-1])
+    with evaluating(network):
+        logits, _ = network(tokens[:, :-1])
     loss = cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
     norms = []
-    for cell in cells_of(network):
+    for cell in network.core.layers:
         weights = list(cell.parameters())
         parts = torch.autograd.grad(loss, weights, retain_graph=True)
         square = sum(float(part.square().sum()) for part in parts)
         norms.append((square / sum(weight.numel() for weight in weights)) ** 0.5)
-    network.train(was_training)
     return norms
 
 
-METRICS = {
-    "parameters": PARAMETERS,
-    "seconds": Metric("seconds", "how long all updates took together"),
+METRICS = COURSE | {
     "nats": NATS._replace(about="what a character of the test costs"),
-    "updates": UPDATES,
     "curve": CURVE._replace(about="what a character of the validation text cost then"),
     "gradient_before": Metric("", "the root mean square of the gradient's elements, before training", ("layer",)),
     "gradient_after": Metric("", "the same after training", ("layer",)),

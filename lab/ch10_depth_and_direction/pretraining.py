@@ -4,28 +4,17 @@ Two language models read the training sentences of ATIS, one from each side. A t
 compared with one that begins from nothing, after as many updates on as few tagged sentences.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from lab.ch10_depth_and_direction.tagging import answers, given_tags, numbered
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.ch10_depth_and_direction.tagging import RIGHT, answers, given_tags, numbered
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
+from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded
-from lab.engine.training import (
-    ANSWER_NATS,
-    PARAMETERS,
-    Answering,
-    fit_examples,
-    mean_loss,
-    model_of,
-    parameters,
-    shared_language_model,
-)
-from unrolled.models import NeuralModel, PretrainedTagger, TaggingNetwork
-from unrolled.records import Metric
+from lab.engine.training import PARAMETERS, Answering, fit, fit_examples, mean_loss, model_of, parameters
+from unrolled.models import PretrainedTagger
 from unrolled.text import Examples, TaggedCorpus, pad_tagged
 
 
@@ -34,15 +23,17 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     read = numbered(config)
     tagger = partial(model_of, config, len(read.words), len(read.tags))
     readers = {}
-    if "language_model" in config:
+    if "language_model" in config:  # trained once for all contenders that begin with it
+        reading = config["language_model"]
+        home = shared_folder(folder, reading, seed)
         for side in ("from_left", "from_right"):
             sentences = _lines(read.corpus, reverse=side == "from_right")
             encoded = Encoded(read.words, *map(read.words.encode, sentences))
-            readers[side] = shared_language_model(config["language_model"], seed, folder, encoded, side)
+            readers[side] = fit(reading, seed, home, text=encoded, name=side).model
     order = torch.randperm(len(read.corpus.train), generator=torch.Generator().manual_seed(seed)).tolist()
     labelled = read.pairs([read.corpus.train[place] for place in order[: config["labelled"]]])
     answering = Answering(
-        lambda tried: _with_readers(tagger(), readers),
+        lambda tried: tagger().adopt(*readers.values()) if readers else tagger(),
         lambda tried: Examples(labelled, config["recipe"]["batch"], pad_tagged),
         Examples(read.pairs(read.corpus.validation), 64, pad_tagged).once(),
         (read.words, read.tags),
@@ -53,11 +44,6 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     shares = {"shares": trained.mixture.shares.tolist()} if isinstance(trained, PretrainedTagger) else {}
     nats = mean_loss(trained, Examples(read.pairs(read.corpus.test), 64, pad_tagged).once())
     return right | shares | {"nats": nats, "parameters": parameters(trained)}
-
-
-def _with_readers(tagger: TaggingNetwork, readers: dict[str, NeuralModel]) -> TaggingNetwork:
-    """Return the untrained tagger, with the language models that were trained for it, if any."""
-    return tagger.adopt(readers["from_left"], readers["from_right"]) if readers else tagger
 
 
 def _lines(corpus: TaggedCorpus, *, reverse: bool) -> tuple[list[str], list[str]]:
@@ -72,9 +58,7 @@ def _lines(corpus: TaggedCorpus, *, reverse: bool) -> tuple[list[str], list[str]
 END = "<unk>"  # between sentences: no training word is unknown, so that number is free
 METRICS = {
     "parameters": PARAMETERS,
-    "nats": ANSWER_NATS._replace(unit="nats per word", about="what a tag costs in the test"),
-    "accuracy": Metric("", "the share of words of the test with the right tag"),
-    "ambiguous": Metric("", "the same of those words that have more than one tag in training"),
+    **RIGHT,
     "shares": Metric("", "s: how much the tagger takes of each layer, the embedding first", ("layer",)),
 }
 LABELLED = (50, 200, 1000)

@@ -4,8 +4,6 @@ Beside networks that read from the left, from the right and from both sides stan
 All networks have about as many weights, and settings from a search of its own for each number of updates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -14,33 +12,12 @@ from typing import NamedTuple
 import torch
 
 from lab.ch10_depth_and_direction.atis import load_atis
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.search import TRIALS, Budgets, Setting, search_answering
-from lab.engine.training import (
-    ANSWER_CURVE,
-    ANSWER_NATS,
-    ANSWER_UPDATES,
-    PARAMETERS,
-    Answering,
-    fit_examples,
-    mean_loss,
-    model_of,
-    parameters,
-    recipe_of,
-    training_seconds,
-)
+from lab.engine.training import Answering, answering_course, course, fit_examples, mean_loss, model_of, recipe_of
 from unrolled.models import TaggingNetwork
 from unrolled.ngram import HiddenMarkovTagger, MostFrequentTag
-from unrolled.records import Metric
-from unrolled.text import (
-    Examples,
-    TaggedCorpus,
-    TaggedSentence,
-    WordVocabulary,
-    pad_tagged,
-    stories,
-    tagged_stories,
-)
+from unrolled.text import Examples, TaggedCorpus, TaggedSentence, WordVocabulary, pad_tagged, stories, tagged_stories
 from unrolled.text.tagged import ambiguous_words
 
 COUNTING = {"most-frequent": MostFrequentTag, "hidden-markov": HiddenMarkovTagger}
@@ -98,14 +75,8 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
         return answers([tagger.tags(each.words) for each in read.corpus.test], read.corpus, config)
     trained = fit_examples(config, seed, folder, answering(config))
     test = read.pairs(read.corpus.test)
-    return {
-        "parameters": parameters(trained.model),
-        "seconds": training_seconds(config, trained.checkpoint),
-        "nats": mean_loss(trained.model, Examples(test, 64, pad_tagged).once()),
-        "updates": trained.history.validated,
-        "curve": trained.history.validation,
-        **answers(given_tags(trained.model, read), read.corpus, config),
-    }
+    nats = mean_loss(trained.model, Examples(test, 64, pad_tagged).once())
+    return course(config, trained) | {"nats": nats} | answers(given_tags(trained.model, read), read.corpus, config)
 
 
 def given_tags(network: TaggingNetwork, read: Numbered) -> list[list[str]]:
@@ -148,14 +119,14 @@ def answers(given: Sequence[Sequence[str]], corpus: TaggedCorpus, config: Config
     return result
 
 
-METRICS = {
-    "parameters": PARAMETERS,
-    "seconds": Metric("seconds", "how long all updates took together"),
-    "nats": ANSWER_NATS._replace(unit="nats per word", about="what a tag costs in the test"),
-    "updates": ANSWER_UPDATES,
-    "curve": ANSWER_CURVE._replace(unit="nats per word"),
+RIGHT = {
+    "nats": Metric("nats per word", "what a tag costs in the test"),
     "accuracy": Metric("", "the share of words of the test with the right tag"),
     "ambiguous": Metric("", "the same of those words that have more than one tag in training"),
+}
+METRICS = {
+    **answering_course("nats per word"),
+    **RIGHT,
     "ambiguous_asked": Metric("words", "how many of these there are"),
     "unknown_right": Metric("words", "how many words of the test that training lacks have the right tag"),
     "unknown_asked": Metric("words", "how many of these there are"),

@@ -4,27 +4,14 @@ Encoder–decoders reverse letters and rewrite dates. The learning rate and the 
 search; no pair is seen twice.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from lab.engine.experiment import Config, Experiment, model, recipe
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe
 from lab.engine.search import TRIALS, Setting, decided, grid, search_answering
-from lab.engine.training import (
-    ANSWER_CURVE,
-    ANSWER_UPDATES,
-    PARAMETERS,
-    Answering,
-    fit_examples,
-    model_of,
-    parameters,
-    recipe_of,
-    training_seconds,
-)
-from unrolled.records import Metric
+from lab.engine.training import Answering, answering_course, course, fit_examples, model_of, recipe_of
 from unrolled.tasks import rewriting
 from unrolled.tasks.rewriting import START, Fresh, right
 from unrolled.text import Vocabulary, WordVocabulary, pad_pairs
@@ -59,13 +46,8 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     """Train an encoder–decoder and ask it for the targets of new sources, of every length where that can be chosen."""
     trained = fit_examples(config, seed, folder, answering(config, seed))
     task, generator = task_of(config), torch.Generator().manual_seed(TEST_SEED % 2**32)
-    result = {
-        "parameters": parameters(trained.model),
-        "seconds": training_seconds(config, trained.checkpoint),
-        "updates": trained.history.validated,
-        "curve": trained.history.validation,
-        "exact": right(trained.model, task.pairs(config["asked"], generator), task.most),
-    }
+    result = course(config, trained)
+    result["exact"] = right(trained.model, task.pairs(config["asked"], generator), task.most)
     if config["lengths"]:
         batches = [task.pairs(config["asked"], generator, length) for length in config["lengths"]]
         sizes = zip(batches, config["lengths"], strict=True)
@@ -73,19 +55,10 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     return result
 
 
-METRICS = {
-    "parameters": PARAMETERS,
-    "seconds": Metric("seconds", "how long all updates took together"),
-    "updates": ANSWER_UPDATES,
-    "curve": ANSWER_CURVE._replace(unit="nats per symbol"),
+METRICS = answering_course("nats per symbol") | {
     "exact": Metric("", "the share of new sources, drawn like those of the training, with an exact target"),
     "by_length": Metric("", "the same of sources of one length", ("length",)),
 }
-
-
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`, in symbols of the source."""
-    return {"length": config["lengths"]}
 
 
 KINDS = {
@@ -143,7 +116,7 @@ EXPERIMENTS = (
         METRICS,
         decided("bottleneck-tuning", _bases()),
         measure,
-        axes,
+        at(length="lengths"),  # symbols of the source
         small={"asked": 4, "lengths": [1, 2]},
     ),
 )

@@ -1,7 +1,5 @@
 """Letters to phonemes by counting: an n-gram of letters with their phonemes, the joint-sequence model (chapter 11)."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -7,19 +7,16 @@ as a whole would not do: there the next letter is also the one not seen for long
 with heads that stayed nearly flat. In training some windows do go round in circles; in the test none does.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from lab.engine.experiment import Config, Experiment, model, recipe
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe
 from lab.engine.store import kept
 from lab.engine.texts import Encoded
-from lab.engine.training import PARAMETERS, fit, parameters, training_seconds
+from lab.engine.training import PARAMETERS, SECONDS, fit, parameters, training_seconds
 from unrolled.models import NeuralModel, TransformerBlock, TransformerLM, causal_mask, evaluating
-from unrolled.records import Metric
 from unrolled.text import Vocabulary
 
 SYMBOLS = "abcdefghijklmnopqrstuvwxyz"
@@ -134,17 +131,12 @@ def looks(network: TransformerLM, rows: torch.Tensor) -> dict[str, torch.Tensor]
 
 METRICS = {
     "parameters": PARAMETERS,
-    "seconds": Metric("seconds", "how long all updates took together"),
+    "seconds": SECONDS,
     "known": Metric("nats per symbol", "what a symbol costs that has followed the one before it already", ("point",)),
     "unknown": Metric("nats per symbol", "what the others cost", ("point",)),
     "after": Metric("", "each head's attention, layer by layer, after earlier places of the symbol", ("point", "head")),
     "before": Metric("", "each head's attention, layer by layer, to the step before", ("point", "head")),
 }
-
-
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: the updates after which the model was asked."""
-    return {"point": config["points"]}
 
 
 MODELS = {  # with the 26 letters, each but the first has about 100,000 weights
@@ -168,7 +160,7 @@ EXPERIMENTS = (
         METRICS,
         {f"{name} {rate:g}": _contender(name, rate) for name in MODELS for rate in (1e-3, 4e-3)},
         measure,
-        axes,
+        at(point="points"),  # the updates after which it was asked
         small={"points": [1, 3]},
     ),
 )

@@ -1,7 +1,5 @@
 """How well do encoder–decoders pronounce words, beside a model that counts (chapter 11)?"""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -13,24 +11,11 @@ import torch
 from lab.ch11_attention.graphones import JointSequence
 from lab.ch11_attention.pronunciations import Pronunciations, load_cmudict
 from lab.ch11_attention.transcription import error_rates
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.search import TRIALS, Setting, decided, grid, search_answering
-from lab.engine.training import (
-    ANSWER_CURVE,
-    ANSWER_NATS,
-    ANSWER_UPDATES,
-    PARAMETERS,
-    Answering,
-    fit_examples,
-    mean_loss,
-    model_of,
-    parameters,
-    recipe_of,
-    training_seconds,
-)
+from lab.engine.training import Answering, answering_course, course, fit_examples, mean_loss, model_of, recipe_of
 from unrolled.decoding import translate
 from unrolled.models import EncoderDecoder
-from unrolled.records import Metric
 from unrolled.text import Examples, Vocabulary, WordVocabulary, pad_pairs
 
 START, STOP = 0, 1
@@ -81,17 +66,13 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     read = spelt()
     test = dict(itertools.islice(read.words.test.items(), config["asked"]))
     if "order" in config:
-        joint = JointSequence(read.words.train, config["order"])
+        some = itertools.islice(read.words.train.items(), None, None, config["text"].get("every"))  # or all of them
+        joint = JointSequence(dict(some), config["order"])
         return rates("beam", [joint.transcribe(word) for word in test], test)
     trained = fit_examples(config, seed, folder, answering(config))
     network = trained.model
-    result = {
-        "parameters": parameters(network),
-        "seconds": training_seconds(config, trained.checkpoint),
-        "updates": trained.history.validated,
-        "curve": trained.history.validation,
-        "nats": mean_loss(network, Examples(read.pairs(test), 256, partial(pad_pairs, start=START)).once()),
-    }
+    result = course(config, trained)
+    result["nats"] = mean_loss(network, Examples(read.pairs(test), 256, partial(pad_pairs, start=START)).once())
     for name, width in (("greedy", 1), ("beam", config["width"])):
         result |= rates(name, transcribe(network, read, list(test), width), test)
     return result | (_alignments(network, read, test) if network.score is not None else {})
@@ -113,12 +94,10 @@ def transcribe(network: EncoderDecoder, read: Spelt, words: Sequence[str], width
 def rates(name: str, written: Sequence[Sequence[str]], test: dict[str, tuple[tuple[str, ...], ...]]) -> dict:
     """Return phoneme and word error rate, and the latter by the length of the word in `EDGES`, under names."""
     total = error_rates(written, list(test.values()))
-    by_length = []
-    for low, high in zip(EDGES, EDGES[1:], strict=False):
-        here = [place for place, word in enumerate(test) if low <= len(word) < high]
-        listed = list(test.values())
-        some = error_rates([written[place] for place in here], [listed[place] for place in here]) if here else None
-        by_length.append(some.words if some else 0.0)
+    answered, by_length = list(zip(test.items(), written, strict=True)), []
+    for low, high in itertools.pairwise(EDGES):
+        here = [(sounds, right) for (word, right), sounds in answered if low <= len(word) < high]
+        by_length.append(error_rates(*zip(*here, strict=True)).words if here else 0.0)
     return {f"{name}_phonemes": total.phonemes, f"{name}_words": total.words, f"{name}_by_length": by_length}
 
 
@@ -126,36 +105,29 @@ def _alignments(network: EncoderDecoder, read: Spelt, test: dict[str, tuple[tupl
     """Return the letters, the phonemes and the weights of some words of the test, of six to ten letters."""
     words = [word for word in test if 6 <= len(word) <= 10][:SHOWN]
     batch = pad_pairs(read.pairs({word: test[word][:1] for word in words}), start=START)
-    weights = [
-        f"{' '.join(map(str, row.flatten().mul(1000).round().int().tolist()))}" for row in network.alignments(batch)
-    ]
+    weights = [" ".join(map(str, row.flatten().mul(1000).round().int().tolist())) for row in network.alignments(batch)]
     return {"aligned": words, "aligned_to": [" ".join(test[word][0]) for word in words], "weights": weights}
 
 
 EDGES = (1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 40)  # of the bins of the word's length, in letters
-METRICS = {
-    "parameters": PARAMETERS,
-    "seconds": Metric("seconds", "how long all updates took together"),
-    "nats": ANSWER_NATS._replace(unit="nats per phoneme", about="what a phoneme costs in the test"),
-    "updates": ANSWER_UPDATES,
-    "curve": ANSWER_CURVE._replace(unit="nats per phoneme"),
-    "greedy_phonemes": Metric("", "the phoneme error rate in the test, decoded greedily"),
-    "greedy_words": Metric("", "the word error rate"),
-    "greedy_by_length": Metric("", "the same by the number of letters", ("letters",)),
+BEAM = {
     "beam_phonemes": Metric("", "the phoneme error rate in the test, decoded by a beam"),
     "beam_words": Metric("", "the word error rate"),
     "beam_by_length": Metric("", "the same by the number of letters", ("letters",)),
+}
+METRICS = answering_course("nats per phoneme") | {
+    "nats": Metric("nats per phoneme", "what a phoneme costs in the test"),
+    "greedy_phonemes": Metric("", "the phoneme error rate in the test, decoded greedily"),
+    "greedy_words": Metric("", "the word error rate"),
+    "greedy_by_length": Metric("", "the same by the number of letters", ("letters",)),
+    **BEAM,
     "aligned": Metric("", "some words of the test", ("word",)),
     "aligned_to": Metric("", "their phonemes", ("word",)),
     "weights": Metric("", "the attention of each phoneme, and of the end, to each letter, in thousandths", ("word",)),
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`: the lower edges of the bins of length, in letters."""
-    return {"letters": EDGES[:-1]}
-
-
+AXES = at(letters=EDGES[:-1])  # the lower edges
 KINDS = {
     "plain": {"direction": "forward"},
     "backwards": {"direction": "backward"},
@@ -199,17 +171,17 @@ EXPERIMENTS = (
         METRICS,
         decided("phonemes-tuning", {kind: _base(kind) for kind in KINDS}),
         measure,
-        axes,
+        AXES,
         small={"asked": 4, "width": 2},
     ),
     Experiment(
         "phonemes-counted",
         "Letters to phonemes: error rates of n-grams of letters with their phonemes",
-        {name: metric for name, metric in METRICS.items() if name.startswith("beam")},
+        BEAM,
         {f"joint-sequence {order}": ASKED | {"order": order} for order in (3, 6)},
         measure,
-        axes,
+        AXES,
         seeds=1,
-        small={"asked": 4},
+        small={"asked": 40, "text": text("cmudict", three_parts=True, every=100)},
     ),
 )

@@ -1,7 +1,5 @@
 """Words in letters and in phonemes: the CMU Pronouncing Dictionary, without stress."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
@@ -20,10 +18,9 @@ class Pronunciations:
         train: maps each word to learn from to its pronunciations, as the dictionary lists them.
         validation: the same of the words to choose by.
         test: the same of the words to report on, once.
-        left_out: the number of words that are written with digits or marks, such as "don't" and "a.m.".
 
     Example:
-        >>> dictionary = Pronunciations({"read": (("R", "EH", "D"), ("R", "IY", "D"))}, {}, {}, left_out=0)
+        >>> dictionary = Pronunciations({"read": (("R", "EH", "D"), ("R", "IY", "D"))}, {}, {})
         >>> dictionary.phonemes
         ('D', 'EH', 'IY', 'R')
     """
@@ -31,7 +28,6 @@ class Pronunciations:
     train: dict[str, tuple[Phonemes, ...]]
     validation: dict[str, tuple[Phonemes, ...]]
     test: dict[str, tuple[Phonemes, ...]]
-    left_out: int
 
     @property
     def phonemes(self) -> Phonemes:
@@ -39,11 +35,11 @@ class Pronunciations:
         return tuple(sorted({sound for listed in self.train.values() for sounds in listed for sound in sounds}))
 
 
-def read_dictionary(text: str) -> tuple[dict[str, tuple[Phonemes, ...]], int]:
-    """Return the pronunciations of each word of a pronouncing dictionary, and how many words were left out.
+def read_dictionary(text: str) -> dict[str, tuple[Phonemes, ...]]:
+    """Return the pronunciations of each word of a pronouncing dictionary.
 
     Stress, the digit after a vowel, is dropped; alternatives that differ in nothing else become one. What follows a #
-    is a remark. Words that are not written with the letters a to z alone are left out.
+    is a remark. Words that are not written with the letters a to z alone, such as "don't", are left out.
 
     Args:
         text: an entry a line: a word, with the number of the alternative in brackets, and its phonemes.
@@ -53,10 +49,9 @@ def read_dictionary(text: str) -> tuple[dict[str, tuple[Phonemes, ...]], int]:
 
     Example:
         >>> read_dictionary("read R EH1 D\\nread(2) R IY1 D # to read\\ndon't D OW1 N T\\n")
-        ({'read': (('R', 'EH', 'D'), ('R', 'IY', 'D'))}, 1)
+        {'read': (('R', 'EH', 'D'), ('R', 'IY', 'D'))}
     """
     listed: dict[str, dict[Phonemes, None]] = {}
-    left_out: set[str] = set()
     for line in text.splitlines():
         entry, *sounds = line.partition(" #")[0].split()
         if not sounds:
@@ -64,9 +59,7 @@ def read_dictionary(text: str) -> tuple[dict[str, tuple[Phonemes, ...]], int]:
         word = headword(entry)
         if _LETTERS.fullmatch(word):
             listed.setdefault(word, {})[tuple(sound.rstrip("012") for sound in sounds)] = None
-        else:
-            left_out.add(word)
-    return {word: tuple(alternatives) for word, alternatives in listed.items()}, len(left_out)
+    return {word: tuple(alternatives) for word, alternatives in listed.items()}
 
 
 def load_cmudict() -> Pronunciations:
@@ -74,11 +67,6 @@ def load_cmudict() -> Pronunciations:
 
     Raises:
         CorpusError: what `load_corpus` raises.
-
-    Example:
-        >>> load_cmudict().train["attention"]  # doctest: +SKIP
-        (('AH', 'T', 'EH', 'N', 'SH', 'AH', 'N'),)
     """
     corpus = load_corpus("cmudict")
-    parts, left_out = zip(*map(read_dictionary, (corpus.train, corpus.validation, corpus.test)), strict=True)
-    return Pronunciations(*parts, sum(left_out))
+    return Pronunciations(*map(read_dictionary, (corpus.train, corpus.validation, corpus.test)))

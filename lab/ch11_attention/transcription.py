@@ -1,8 +1,6 @@
 """How far a transcription is from the right one: phoneme and word error rate (chapter 11)."""
 
-from __future__ import annotations
-
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 
@@ -43,40 +41,17 @@ class ErrorRates(NamedTuple):
     words: float
 
 
-def word_errors(written: Sequence[Hashable], alternatives: Iterable[Sequence[Hashable]]) -> tuple[int, int]:
-    """Return the edit distance to the nearest alternative, and the length of that one.
-
-    Of alternatives equally near it is the first.
-
-    Args:
-        written: what was transcribed.
-        alternatives: what is right, any of them.
-
-    Raises:
-        ValueError: there are no alternatives, or one is empty.
-
-    Example:
-        >>> word_errors(("R", "EH", "D"), [("R", "IY", "D"), ("R", "EH", "D")])
-        (0, 3)
-    """
-    alternatives = list(alternatives)
-    if not alternatives or not all(map(len, alternatives)):
-        raise ValueError(f"the alternatives are {alternatives}; there must be one, and none may be empty")
-    distances = [(edit_distance(written, right), len(right)) for right in alternatives]
-    return min(distances, key=lambda pair: pair[0])
-
-
 def error_rates(written: Sequence[Sequence[Hashable]], right: Sequence[Sequence[Sequence[Hashable]]]) -> ErrorRates:
     """Return phoneme and word error rate over all words.
 
-    Any listed alternative of a word is right; what is not right is compared with the nearest.
+    Any listed alternative of a word is right; what is not right is compared with the nearest, the first of several.
 
     Args:
         written: the phonemes of each word.
         right: the alternatives of each word.
 
     Raises:
-        ValueError: there are no words, or not as many on both sides; or what `word_errors` raises.
+        ValueError: there are no words, or not as many on both sides; a word has no alternative, or an empty one.
 
     Example:
         >>> rates = error_rates([["R", "EH", "D"], ["K", "AE"]], [[["R", "EH", "D"]], [["K", "AE", "T"]]])
@@ -85,6 +60,11 @@ def error_rates(written: Sequence[Sequence[Hashable]], right: Sequence[Sequence[
     """
     if not len(written) or len(written) != len(right):
         raise ValueError(f"there are {len(written)} transcriptions and {len(right)} words; give one for each word")
-    errors = [word_errors(*pair) for pair in zip(written, right, strict=True)]
-    distances, lengths = zip(*errors, strict=True)
+    distances, lengths = [], []
+    for transcribed, alternatives in zip(written, right, strict=True):
+        if not alternatives or not all(map(len, alternatives)):
+            raise ValueError(f"the alternatives are {alternatives}; there must be one, and none may be empty")
+        nearest = min(alternatives, key=lambda each: edit_distance(transcribed, each))
+        distances.append(edit_distance(transcribed, nearest))
+        lengths.append(len(nearest))
     return ErrorRates(sum(distances) / sum(lengths), sum(distance > 0 for distance in distances) / len(distances))

@@ -5,8 +5,6 @@ it needs, the kernels that it launches, and what the device can do at most, meas
 is launched, and all else is measured there too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -14,11 +12,10 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from lab.ch12_cost.lengths import Sequences, sequence_layer
-from lab.engine.experiment import Config, Experiment
+from lab.engine.experiment import Config, Experiment, Metric, at
 from lab.engine.timing import medians
 from unrolled import cost, settings
 from unrolled.measure import hardware
-from unrolled.records import Metric
 
 IN_A_ROW = 1000  # operations that do next to nothing, to take the time of a launch
 
@@ -130,11 +127,6 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the coordinates of the axis of `METRICS`, in texts side by side."""
-    return {"batch": config["batches"]}
-
-
 LAYERS = {  # names, whose loops are replayed
     "lstm": ("lstm", False),
     "lstm, replayed": ("lstm", True),
@@ -156,25 +148,22 @@ FULL = {"batches": [1, 16, 32, 256], "warm_up": 3, "rounds": 20}
 FULL |= {"sizes": {"side": 8192, "large": 2**32, "small": 2**24}}
 
 
-def _contenders() -> dict[str, Config]:
-    """Return each layer and the solved exercise, in two precisions."""
-    kinds = {name: {"layer": kind, "replayed": again} | BERT for name, (kind, again) in LAYERS.items()}
-    kinds["exercise"] = {"layer": "torch-rnn", "replayed": False} | EXERCISE
-    return {
-        f"{name} {precision}": config | {"precision": precision} | FULL
-        for name, config in kinds.items()
-        for precision in ("float32", "float16")
-    }
-
+KINDS = {name: {"layer": kind, "replayed": again} | BERT for name, (kind, again) in LAYERS.items()}
+KINDS["exercise"] = {"layer": "torch-rnn", "replayed": False} | EXERCISE
+CONTENDERS = {
+    f"{name} {precision}": config | {"precision": precision} | FULL
+    for name, config in KINDS.items()
+    for precision in ("float32", "float16")
+}
 
 EXPERIMENTS = (
     Experiment(
         "launches",
         "On a GPU: time, operations and launches of recurrent layers and of a transformer's, beside the roofs",
         METRICS,
-        _contenders(),
+        CONTENDERS,
         measure,
-        axes,
+        at(batch="batches"),  # texts side by side
         together=True,
         small=SMALL,
     ),

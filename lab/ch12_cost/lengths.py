@@ -1,7 +1,5 @@
 """What does a longer text cost: in training, in writing, and where activations are computed again (chapters 12, 13)?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import isqrt
@@ -12,11 +10,10 @@ from torch import nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 
-from lab.engine.experiment import Config, Experiment
+from lab.engine.experiment import Config, Experiment, Metric, at
 from lab.engine.timing import medians
 from unrolled import cells, settings
 from unrolled.measure.memory import Kept, pass_through
-from unrolled.records import Metric
 
 Configs = Mapping[str, Config]
 Sequences = Callable[[torch.Tensor], torch.Tensor]
@@ -73,11 +70,6 @@ def measure_training(configs: Configs, seed: int, folder: Path) -> dict[str, dic
 
 
 TRAINING = {"microseconds": Metric("microseconds", "the time of a symbol, forward and backward", ("length",))}
-
-
-def length_axes(config: Config) -> dict:
-    """Return the coordinates of the axis ``length``, in symbols."""
-    return {"length": config["lengths"]}
 
 
 def cached_step(layer: nn.TransformerEncoderLayer, x: torch.Tensor, cache: torch.Tensor, position: int) -> torch.Tensor:
@@ -210,7 +202,7 @@ EXPERIMENTS = (
         TRAINING,
         _contenders(ALL, UP_TO_8192, **TIMES),
         measure_training,
-        length_axes,
+        at(length="lengths"),  # symbols
         together=True,
         small=SMALL,
     ),
@@ -220,7 +212,7 @@ EXPERIMENTS = (
         GENERATION,
         _contenders(WRITERS, UP_TO_8192, **STEPS),
         measure_generation,
-        length_axes,
+        at(length="lengths"),  # symbols
         together=True,
         small=SMALL,
     ),
@@ -230,7 +222,7 @@ EXPERIMENTS = (
         RECOMPUTING,
         _contenders(RECOMPUTED, SQUARES, **WINDOWS),
         measure_recomputing,
-        length_axes,
+        at(length="lengths"),  # symbols
         together=True,
         small=SMALL,
     ),

@@ -1,7 +1,5 @@
 """A task that asks how much a state of fixed size can hold: associative recall (chapter 13)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -65,11 +63,6 @@ class AssociativeRecall:
     def goal(self) -> float:
         """The loss below which the task counts as solved, in nats per answer."""
         return self.trivial / 100
-
-    @property
-    def bits(self) -> float:
-        """What a state must hold to answer everything: the values of all pairs."""
-        return self.pairs * math.log2(self.values)
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Return a batch of inputs, (batch, 2 pairs, keys + values), and of targets, (batch, 2 pairs), −1 at a pair."""

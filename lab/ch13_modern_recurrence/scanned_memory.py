@@ -4,8 +4,6 @@ Models of two or three layers of minGRU or minLSTM, with residual connections, r
 windows. They have as many weights and as many updates as its models, and settings from searches of the same size.
 """
 
-from __future__ import annotations
-
 from lab.ch08_fair_comparisons import memory
 from lab.ch08_fair_comparisons.memory import METRICS, asked, axes, configuration, measure
 from lab.engine.experiment import Config, Experiment, model

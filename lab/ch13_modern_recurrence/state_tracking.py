@@ -4,8 +4,6 @@ The shell game is learned over 40 steps and played on for 256. With two cups it 
 more and more pairs. Every network has its learning rate from a search of its own.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import partial
@@ -15,11 +13,10 @@ import torch
 from torch import nn
 
 from lab.ch13_modern_recurrence.associative_recall import AssociativeRecall
-from lab.engine.experiment import Config, Experiment, cell
+from lab.engine.experiment import Config, Experiment, Metric, cell
 from lab.engine.search import decided, grid
 from lab.engine.tasks import ENDING, TRIALS, Attending, ending, search_on, train_on
 from unrolled import settings
-from unrolled.records import Metric
 from unrolled.tasks import ShellGame, Task
 
 RATES = [1e-3, 3e-3, 1e-2, 3e-2]
@@ -56,11 +53,6 @@ def measure_tracking(config: Config, seed: int, folder: Path) -> dict:
 
 
 TRACKING = ENDING | {"right": Metric("", "the share of games in which the ball is where the network says", ("step",))}
-
-
-def steps(config: Config) -> dict:
-    """Return the coordinates of the axis of `TRACKING`."""
-    return {"step": range(1, config["played"] + 1)}
 
 
 def _games() -> dict[str, Config]:
@@ -146,7 +138,7 @@ EXPERIMENTS = (
         TRACKING,
         decided("state-tracking-tuning", _games(), operator.or_),
         measure_tracking,
-        steps,
+        lambda config: {"step": range(1, config["played"] + 1)},
         small=SMALL,
     ),
     _search(RECALL, "associative-recall-tuning", _recalls(), recall_of),

@@ -1,7 +1,5 @@
 """What an experiment is: contenders with their config, a measurement, and what it declares of its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +13,17 @@ Config = dict[str, Any]
 """What one contender of an experiment is, as its author writes it: anything that JSON can hold, and no default."""
 
 
-def no_axes(config: Config) -> dict[str, Sequence]:
-    """Return nothing: no axis of this experiment has coordinates that a configuration decides."""
-    return {}
+def at(**axes: Sequence | str) -> Callable[[Config], dict[str, Sequence]]:
+    """Return the `Experiment.axes` of coordinates that are the same for all contenders, or stand in a configuration.
+
+    Args:
+        **axes: for each axis its coordinates, or the key under which a configuration has them.
+
+    Example:
+        >>> at(lag=[1, 2], length="lengths")({"lengths": [10, 20]})
+        {'lag': [1, 2], 'length': [10, 20]}
+    """
+    return lambda config: {name: config[each] if isinstance(each, str) else each for name, each in axes.items()}
 
 
 class NotChosen(RuntimeError):
@@ -56,7 +62,7 @@ class Experiment:
     metrics: Mapping[str, Metric]
     contenders: Mapping[str, Config | Callable[[], Config]]
     measure: Callable[[Any, int, Path], dict]
-    axes: Callable[[Config], Mapping[str, Sequence]] = no_axes
+    axes: Callable[[Config], Mapping[str, Sequence]] = at()
     seeds: int = 3
     together: bool = False
     small: Config = field(default_factory=dict)

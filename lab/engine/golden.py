@@ -9,8 +9,6 @@ when all is small: after three updates of a tiny model, on a short text. A test 
 ``python -m lab.engine.golden`` writes the file: after new records were measured, or where something new is added.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile

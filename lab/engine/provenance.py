@@ -1,7 +1,5 @@
 """Where a number came from: the hardware, the versions, the commit and the day of every start of its measurement."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import platform
@@ -58,9 +56,12 @@ def commit() -> str:
 def note_start(folder: Path) -> None:
     """Add the circumstances in which a measurement begins, or goes on, to the list of its starts in its folder.
 
+    The folder is made where there is none.
+
     Raises:
         RuntimeError: the list is damaged.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     starts, now = _starts(folder), circumstances(settings.device())
     if now not in starts[-1:]:
         with replace_file(folder / STARTS) as file:

@@ -1,7 +1,5 @@
 """Run experiments part by part; a run that was killed goes on where it was."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import time
@@ -22,6 +20,8 @@ from unrolled.whole_files import writing
 
 TOGETHER = "all"  # the folder of contenders that are measured in one go
 AGAIN = "delete it, and it is measured again"
+Asked = dict[str, tuple[Config, str]]
+"""What to measure: by label the configuration of a contender, and the digest of the text that it reads."""
 
 
 def run(
@@ -64,9 +64,9 @@ def run(
     configs = {label: experiment.config(label) for label in labels}
     if record:
         store.recorded(experiment)  # refused now rather than after an hour
-    data = {label: data_digest(configs[label]) for label in labels}
-    units = [labels] if experiment.together else [[label] for label in labels]
-    work = [(unit, seed, _folder(experiment, configs, data, unit, seed, folder)) for seed in seeds for unit in units]
+    asked = {label: (config, data_digest(config)) for label, config in configs.items()}
+    units = [asked] if experiment.together else [{label: each} for label, each in asked.items()]
+    work = [(unit, seed, _folder(experiment, unit, seed, Path(folder))) for seed in seeds for unit in units]
     if resume and not any(place.exists() for *_, place in work):
         raise ValueError(
             f"there is nothing to resume: nothing of this is in {folder}/{experiment.name}; begin without resume"
@@ -75,7 +75,7 @@ def run(
     with ExitStack() as held:
         distributed.first(lambda: [_prepare(place, Path(folder), fresh, held) for *_, place in work])
         for unit, seed, place in work:
-            for label, part in _measured(experiment, configs, data, unit, seed, place).items():
+            for label, part in _measured(experiment, unit, seed, place).items():
                 parts[label][seed] = part
                 if record:
                     distributed.first(lambda label=label, seed=seed, part=part: _record(experiment, label, seed, part))
@@ -94,18 +94,10 @@ def _record(experiment: Experiment, label: str, seed: int, part: Part) -> None:
         search.freeze(experiment, label, part["metrics"])
 
 
-def _folder(
-    experiment: Experiment,
-    configs: dict[str, Config],
-    data: dict[str, str],
-    unit: list[str],
-    seed: int,
-    folder: Path | str,
-) -> Path:
-    """Return where a part works: another configuration or text has another place."""
-    content = {label: [configs[label], data[label]] for label in unit}
-    contender = TOGETHER if experiment.together else unit[0]
-    return Path(folder) / experiment.name / contender / f"seed-{seed}-{digest(content)}"
+def _folder(experiment: Experiment, unit: Asked, seed: int, folder: Path) -> Path:
+    """Return where contenders that are measured in one go work: another configuration or text has another place."""
+    contender = TOGETHER if experiment.together else next(iter(unit))
+    return folder / experiment.name / contender / f"seed-{seed}-{digest(unit)}"
 
 
 def _prepare(place: Path, folder: Path, fresh: bool, held: ExitStack) -> None:
@@ -123,9 +115,7 @@ def _prepare(place: Path, folder: Path, fresh: bool, held: ExitStack) -> None:
         place.rename(next(other for other in places if not other.exists()))
 
 
-def _measured(
-    experiment: Experiment, configs: dict[str, Config], data: dict[str, str], unit: list[str], seed: int, folder: Path
-) -> dict[str, Part]:
+def _measured(experiment: Experiment, unit: Asked, seed: int, folder: Path) -> dict[str, Part]:
     """Return the parts of some contenders with one seed; from the file in their folder where they were measured before.
 
     Where several processes work together, all of them measure, and the first one keeps the result and tells the others.
@@ -133,18 +123,18 @@ def _measured(
     file = folder / "result.json"
     if not distributed.first(file.exists):
         resumed, started = distributed.first(folder.exists), time.perf_counter()
-        distributed.first(lambda: _begin(folder))
+        distributed.first(lambda: provenance.note_start(folder))
+        configs = {label: config for label, (config, _) in unit.items()}
         if experiment.together:
-            metrics = experiment.measure({label: configs[label] for label in unit}, seed, folder)
+            metrics = experiment.measure(configs, seed, folder)
         else:
-            metrics = {unit[0]: experiment.measure(configs[unit[0]], seed, folder)}
+            metrics = {label: experiment.measure(config, seed, folder) for label, config in configs.items()}
         seconds = None if resumed else round((time.perf_counter() - started) / len(unit), 1)
         circumstances = distributed.first(lambda: provenance.history(folder))
         parts = {}
-        for label in unit:
-            experiment.check(label, metrics[label], configs[label])
-            parts[label] = {"metrics": metrics[label], "seconds": seconds, "circumstances": circumstances}
-            parts[label]["data"] = data[label]
+        for label, (config, data) in unit.items():
+            experiment.check(label, metrics[label], config)
+            parts[label] = {"metrics": metrics[label], "seconds": seconds, "circumstances": circumstances, "data": data}
         distributed.first(lambda: store.keep(file, {"digest": digest(parts), "parts": parts}))
     content = distributed.first(file.read_bytes)
     try:
@@ -156,12 +146,6 @@ def _measured(
     if changed:
         raise RuntimeError(f"{file} is not as it was measured; {AGAIN}")
     return parts
-
-
-def _begin(folder: Path) -> None:
-    """Note that a measurement begins in a folder, or goes on."""
-    folder.mkdir(parents=True, exist_ok=True)
-    provenance.note_start(folder)
 
 
 def models(folders: Sequence[Path]) -> list[Path]:

@@ -4,8 +4,6 @@ The experiments of chapter 8 differ in what they train and on which text. What t
 `SCORES`; `measure` trains a contender and measures that.
 """
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import torch
 
 from lab.engine.experiment import Config
 from lab.engine.texts import Encoded
-from lab.engine.training import CURVE, NATS, PARAMETERS, SAMPLE, UPDATES, Trained, fit, parameters, training_seconds
+from lab.engine.training import COURSE, CURVE, NATS, SAMPLE, Trained, course, fit
 from unrolled import decoding
 from unrolled.measure import evaluate, token_nats
 from unrolled.models import NeuralModel
@@ -54,16 +52,12 @@ def scores(trained: Trained, config: Config, seed: int) -> dict:
         config: with the ``recipe`` of that training.
         seed: of the sample.
     """
-    model, text, history, checkpoint = trained
-    return {
+    model, text, history, _ = trained
+    return course(config, trained) | {
         "symbols": len(text.vocabulary),
         "nats": evaluate(model, text.held_out).nats_per_symbol,
         "training_nats": training_nats(history),
-        "updates": history.validated,
-        "curve": history.validation,
-        "seconds": training_seconds(config, checkpoint),
         "sample": sample(model, text, seed),
-        "parameters": parameters(model),
         "bytes": size_in_bytes(model),
     }
 
@@ -76,17 +70,14 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
 TRAINING_NATS = Metric("nats per character", "the mean training loss over the last tenth of the updates")
 BYTES = Metric("bytes", "what the model takes in memory: a network's trained weights, an n-gram's tables")
 
-SCORES = {
+SCORES = COURSE | {
     "symbols": Metric("symbols", "V, how many different ones the text has"),
     "nats": NATS,
     "training_nats": TRAINING_NATS,
-    "updates": UPDATES,
     "curve": CURVE._replace(
         about="what it cost then, scored as the model is trained: without a carried state, afresh in every window"
     ),
-    "seconds": Metric("seconds", "how long all updates took together"),
     "sample": SAMPLE,
-    "parameters": PARAMETERS,
     "bytes": BYTES,
 }
 

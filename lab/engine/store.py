@@ -4,8 +4,6 @@ A part is what was measured of one contender with one seed. `add` puts it into t
 describes itself and carries one digest over all of it; `unrolled.records` reads it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The texts of experiments: which one a configuration names, its parts, and the same in numbers."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """How long several works take, each in turn: whatever else the machine does slows all of them alike."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Hashable, Mapping
 from typing import TypeVar

@@ -4,8 +4,6 @@
 ``{"model": {"kind": "LanguageModel", "core": "gru"}, "recipe": {"updates": 2000}}``.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -18,10 +16,9 @@ from filelock import FileLock
 
 from lab.engine import provenance
 from lab.engine.experiment import Config
-from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded, encoded
 from unrolled import cells, settings
-from unrolled.models import KINDS, EncoderDecoder, Network, NeuralModel, TaggingNetwork, save_model
+from unrolled.models import KINDS, EncoderDecoder, Network, NeuralModel, TaggingNetwork, evaluating, save_model
 from unrolled.records import Metric
 from unrolled.text import Batch, Examples, PairBatch, Vocabulary, WordVocabulary
 from unrolled.training import History, Recipe, distributed, train, train_examples
@@ -74,10 +71,10 @@ def cell_of(config: Config, input_size: int) -> cells.Cell:
 
 
 class Trained(NamedTuple):
-    """A trained language model, the text that it was trained on, what happened, and the file of its checkpoint."""
+    """A trained model, the text that a language model was trained on, what happened, and the file of its checkpoint."""
 
-    model: NeuralModel
-    text: Encoded
+    model: Network
+    text: Encoded | None
     history: History
     checkpoint: Path
 
@@ -112,8 +109,7 @@ def fit(
     def learn(model: NeuralModel, recipe: Recipe, **how) -> History:
         return train(model, text.training, recipe, validation=text.held_out, **how)
 
-    model, history, checkpoint = _trained(config, seed, folder, name, until, make, learn, (text.vocabulary,))
-    return Trained(model, text, history, checkpoint)
+    return _trained(config, seed, folder, name, until, make, learn, (text.vocabulary,))._replace(text=text)
 
 
 class Answering(NamedTuple):
@@ -132,14 +128,6 @@ class Answering(NamedTuple):
     vocabularies: Sequence[Vocabulary | WordVocabulary]
 
 
-class TrainedOnExamples(NamedTuple):
-    """A trained model, what happened, and the file of its checkpoint."""
-
-    model: AnsweringModel
-    history: History
-    checkpoint: Path
-
-
 def fit_examples(
     config: Config,
     seed: int,
@@ -148,7 +136,7 @@ def fit_examples(
     *,
     until: int | None = None,
     name: str = "model",
-) -> TrainedOnExamples:
+) -> Trained:
     """Train a model on examples with an answer, as `fit` does one on a text; it is scored on what is held out."""
 
     def learn(model: AnsweringModel, recipe: Recipe, **how) -> History:
@@ -156,7 +144,7 @@ def fit_examples(
         return train_examples(model, answering.examples(config), recipe, score=score, **how)
 
     make = partial(answering.make, config)
-    return TrainedOnExamples(*_trained(config, seed, folder, name, until, make, learn, answering.vocabularies))
+    return _trained(config, seed, folder, name, until, make, learn, answering.vocabularies)
 
 
 def _trained(
@@ -168,7 +156,7 @@ def _trained(
     make: Callable[[], Network],
     learn: Callable[..., History],
     vocabularies: Sequence[Vocabulary | WordVocabulary],
-) -> tuple[Network, History, Path]:
+) -> Trained:
     """Make a model and let it learn in a folder that nobody else works in meanwhile; save it at its end."""
     recipe, checkpoint, file = recipe_of(config), folder / f"{name}.pt", folder / f"{name}.model"
     lock, validations = FileLock(folder / f".{name}.lock"), config.get("validations", 10)
@@ -195,34 +183,19 @@ def _trained(
             distributed.first(lambda: save_model(file, model, *vocabularies))
     finally:
         lock.release()
-    return model, history, checkpoint
+    return Trained(model, None, history, checkpoint)
 
 
 @torch.no_grad()
 def mean_loss(model: AnsweringModel, batches: Batches) -> float:
     """Return what an answer costs on average over all batches, nats; the model is put into evaluation mode for it."""
-    was_training = model.training
-    model.eval()
     nats, answers = 0.0, 0
-    for batch in batches:
-        count = int(batch.mask.sum())
-        nats += model.loss(type(batch)(*(part.to(model.device) for part in batch))).item() * count
-        answers += count
-    model.train(was_training)
+    with evaluating(model):
+        for batch in batches:
+            count = int(batch.mask.sum())
+            nats += model.loss(type(batch)(*(part.to(model.device) for part in batch))).item() * count
+            answers += count
     return nats / answers
-
-
-def shared_language_model(config: Config, seed: int, folder: Path, read: Encoded, name: str) -> NeuralModel:
-    """Return a language model that is trained before a tagger, shared by all contenders that begin with it.
-
-    Args:
-        config: that of the language model.
-        seed: of its first weights.
-        folder: that of a contender, as `Experiment.measure` is given it.
-        read: the text.
-        name: of the files.
-    """
-    return fit(config, seed, shared_folder(folder, config, seed), text=read, name=name).model
 
 
 def training_seconds(config: Config, checkpoint: Path) -> float:
@@ -239,6 +212,16 @@ def parameters(model: torch.nn.Module) -> int:
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
 
 
+def course(config: Config, trained: Trained) -> dict:
+    """Return what every training tells of itself, as `COURSE` declares it."""
+    return {
+        "parameters": parameters(trained.model),
+        "seconds": training_seconds(config, trained.checkpoint),
+        "updates": trained.history.validated,
+        "curve": trained.history.validation,
+    }
+
+
 # What several experiments measure
 
 NATS = Metric("nats per character", "what a character of the held-out text costs")
@@ -247,6 +230,10 @@ CURVE = Metric("nats per character", "what it cost then", ("score",))
 PARAMETERS = Metric("weights", "those that are trained")
 SECONDS = Metric("seconds", "how long all updates took together")
 SAMPLE = Metric("", "what the model writes")
-ANSWER_NATS = Metric("nats", "what an answer costs in the test")
-ANSWER_UPDATES = Metric("updates", "those after which what is held out was scored", ("score",))
-ANSWER_CURVE = Metric("nats", "what an answer held out cost then", ("score",))
+COURSE = {"parameters": PARAMETERS, "seconds": SECONDS, "updates": UPDATES, "curve": CURVE}
+
+
+def answering_course(unit: str) -> dict[str, Metric]:
+    """Return `COURSE` of a model with answers, whose loss has a unit."""
+    updates = UPDATES._replace(about="those after which what is held out was scored")
+    return COURSE | {"updates": updates, "curve": Metric(unit, "what an answer held out cost then", ("score",))}

@@ -32,10 +32,6 @@ def test_a_uniform_guess_costs_the_trivial_loss():
     assert task.loss(sure, targets).item() == pytest.approx(0, abs=1e-6)
 
 
-def test_what_a_state_must_hold_is_the_values_of_all_pairs():
-    assert AssociativeRecall(pairs=8, values=16).bits == 32
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [

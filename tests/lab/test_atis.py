@@ -20,8 +20,9 @@ CONLLU = """\
 """
 
 
-def atis():
-    """Return ATIS; skip where the corpus or the package is not here."""
+@pytest.fixture(scope="module")
+def corpus():
+    """ATIS; skip where the corpus or the package is not here."""
     pytest.importorskip("conllu", reason="the package conllu is not installed")
     try:
         return load_atis()
@@ -50,19 +51,17 @@ def test_without_the_package_the_error_says_how_to_install_it(monkeypatch):
         list(read_conllu(CONLLU))
 
 
-def test_atis_is_the_published_split():
-    corpus = atis()
+def test_atis_is_the_published_split(corpus):
     assert [len(part) for part in (corpus.train, corpus.validation, corpus.test)] == [4274, 572, 586]
     words = [sum(len(sentence.words) for sentence in part) for part in (corpus.train, corpus.validation, corpus.test)]
     assert words == [48_655, 6_644, 6_580]
     assert len(set(corpus.words)) == 863 and len(ambiguous_words(corpus.train)) == 76
     assert len(corpus.tags) == 13 and {"NOUN", "PROPN", "VERB"} < set(corpus.tags)
-    unknown = [word for sentence in corpus.test for word in sentence.words if word not in set(corpus.words)]
-    assert len(unknown) == 43
+    known = set(corpus.words)
+    assert sum(word not in known for sentence in corpus.test for word in sentence.words) == 43
 
 
-def test_the_most_frequent_tag_is_right_as_often_as_is_known():
-    corpus = atis()
+def test_the_most_frequent_tag_is_right_as_often_as_is_known(corpus):
     tagger = MostFrequentTag(corpus.train)
     right = sum(sum(map(str.__eq__, tagger.tags(each.words), each.tags)) for each in corpus.test)
     assert right == 6314 and round(100 * right / 6580, 2) == 95.96

@@ -12,15 +12,6 @@ def corpus():
     return stories.corpus(30_000)
 
 
-def test_a_story_costs_what_its_characters_cost(corpus):
-    nats = np.random.default_rng(0).random(len(corpus.text))
-    costs = breakdown.by_story(nats, corpus)
-    second = len(corpus.stories[0].text) + 1
-    assert len(costs) == len(corpus.stories) and costs.sum() == pytest.approx(nats.sum())
-    assert costs[0] == pytest.approx(nats[:second].sum())
-    assert costs[1] == pytest.approx(nats[second : second + len(corpus.stories[1].text) + 1].sum())
-
-
 def test_positions_begin_with_each_story(corpus):
     marked = np.zeros(len(corpus.text))
     marked[0] = 1
@@ -70,6 +61,6 @@ def test_all_that_is_paid_is_shared_out(corpus):
 
 def test_every_character_needs_its_price(corpus):
     nats = np.zeros(len(corpus.text) - 1)
-    for ask, *edges in ((breakdown.by_story,), (breakdown.by_class,), (breakdown.by_position, [0, 1])):
+    for ask, *edges in ((breakdown.by_class,), (breakdown.by_position, [0, 1])):
         with pytest.raises(ValueError, match="characters is expected: score it with a start"):
             ask(nats, corpus, *edges)

@@ -41,7 +41,6 @@ WORDS = Pronunciations(
     {"tax": (("T", "AE", "K", "S"),), "at": (("AE", "T"),), "ta": (("T", "AA"), ("T", "AH"))},
     {"tat": (("T", "AE", "T"),)},
     {"attax": (("AE", "T", "AE", "K", "S"),), "taxtax": (("T", "AE", "K", "S", "T", "AE", "K", "S"),)},
-    left_out=0,
 )
 
 
