@@ -4,8 +4,6 @@ Every network has its learning rate from a search of its own on the same task. W
 is solved but the loss on the way: a network that has not arrived when the budget ends may be close.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from functools import partial

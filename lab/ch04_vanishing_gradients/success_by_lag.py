@@ -5,8 +5,6 @@ keeps one and overwrites it. All networks have about as many weights. Rate, star
 search at the lags 50 and 200; the lags beside take over what was chosen there.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Each cell has about as many weights as the others, and settings from a search of
 character is read twice, so a longer training is one on more text.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from lab.engine.experiment import Config, Experiment, model, recipe, text

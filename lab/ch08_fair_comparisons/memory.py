@@ -5,8 +5,6 @@ expects. All have about as many weights; each has its settings from a search of 
 it decides: `memory-tuning`.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

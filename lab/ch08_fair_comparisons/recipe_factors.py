@@ -4,21 +4,18 @@ An LSTM and a GRU of about 500,000 weights read stories in words. One factor of 
 base; each variant is trained at three learning rates, and at further ones while the best is the first or the last.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from pathlib import Path
 
 from lab.ch08_fair_comparisons.first_choice import first_choice_by_lag
 from lab.ch08_fair_comparisons.memory import EDGES
-from lab.engine.experiment import Config, Experiment, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.search import with_setting
 from lab.engine.store import kept
 from lab.engine.texts import encoded, unseen_stories
 from lab.engine.training import fit
 from unrolled.measure import evaluate
-from unrolled.records import Metric
 from unrolled.training import TrainingDiverged
 
 RATES = [2e-3, 4e-3, 8e-3]
@@ -113,11 +110,6 @@ METRICS = {
 }
 
 
-def axes(config: Config) -> dict:
-    """Return the upper edges of the bins of lag."""
-    return {"lag_bin": EDGES[1:]}
-
-
 EXPERIMENTS = (
     Experiment(
         "recipe-factors",
@@ -125,7 +117,7 @@ EXPERIMENTS = (
         METRICS,
         {f"{core}: {factor}": configuration(core, factor) for core in UNITS for factor in FACTORS},
         measure,
-        axes,
+        at(lag_bin=EDGES[1:]),
         seeds=1,
     ),
 )

@@ -5,8 +5,6 @@ tried again from two further seeds, and the best on average is chosen. Where the
 widened there, at most twice; a search that still ends at an edge is *not settled*.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -15,10 +13,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from lab.engine.experiment import Config
+from lab.engine.experiment import Config, Metric
 from lab.engine.search import Setting
 from lab.engine.store import kept
-from unrolled.records import Metric, digest
+from unrolled.records import digest
 
 DRAWS, MORE = 24, 8  # trials of a search, and those that each widening adds
 BEST, AGAIN = 3, 2  # so many of them are tried again, from so many further seeds

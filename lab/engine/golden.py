@@ -6,13 +6,14 @@ what the optimizer is left to choose, in which order things are done. `golden.js
 each record with each kind of model, the first three updates of its training, and what its experiment measures of it
 when all is small: after three updates of a tiny model, on a short text. A test takes both again.
 
-``python -m lab.engine.golden`` writes the file: after new records were measured, or where something new is added.
+``python -m lab.engine.golden NAME`` writes an experiment's entry anew, or all where none is named.
 """
 
 import json
 import math
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -214,13 +215,15 @@ def stories_digest() -> str:
     return digest(stories.corpus(CHARACTERS, seed=0).text)
 
 
-def write() -> None:
-    """Take everything now, and write it to `golden.json`."""
-    rows = {name: entry(experiment) for name, experiment in lab.experiments().items()}
+def write(names: Sequence[str] = ()) -> None:
+    """Take some experiments now, all where none is named, and write them to `golden.json`."""
+    kept = json.loads(GOLDEN.read_text(encoding="utf8")) if names else {}
+    taken = {name: entry(lab.find(name)) for name in names or lab.experiments()}
+    rows = {name: (kept | taken)[name] for name in lab.experiments() if name in kept | taken}
     lines = (f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
     head = f'"stories": {json.dumps(stories_digest())}'
     GOLDEN.write_text("{\n" + ",\n".join([head, *lines]) + "\n}\n", encoding="utf8")
 
 
 if __name__ == "__main__":
-    write()
+    write(sys.argv[1:])

@@ -8,8 +8,6 @@ What a search chose is frozen in `chosen.toml`, in words that a person can read,
 it from there.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 import itertools

@@ -1,7 +1,5 @@
 """A cell is trained on a task of memory: how it begins, and how it ends; several experiments do this."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -16,7 +16,7 @@ EXPERIMENTS = lab.experiments()
 KEPT = json.loads(golden.GOLDEN.read_text(encoding="utf8"))
 AGAIN = (
     "take the change back; or, where it is meant, measure again what it concerns (python -m lab run NAME --record "
-    "--fresh), and then write the golden file: python -m lab.engine.golden"
+    "--fresh), and then write the golden file: python -m lab.engine.golden NAME"
 )
 
 
