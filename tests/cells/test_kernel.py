@@ -62,18 +62,6 @@ def test_the_kernel_equals_the_plain_steps(kind, d, h, batch, time, dtype, bound
 
 
 @pytest.mark.parametrize("kind", CELLS)
-def test_a_sequence_can_be_read_in_pieces(kind):
-    torch.manual_seed(0)
-    cell, inputs = CELLS[kind](3, 4).double(), torch.randn(2, 2 * TIME, 3, dtype=torch.float64)
-    with torch.no_grad():
-        whole, last = unroll(cell, inputs)
-        first, state = unroll(cell, inputs[:, :TIME])
-        second, end = unroll(cell, inputs[:, TIME:], state)
-    assert torch.allclose(torch.cat([first, second], dim=1), whole, atol=1e-12)
-    assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(parts(end), parts(last), strict=True))
-
-
-@pytest.mark.parametrize("kind", CELLS)
 def test_inputs_and_states_may_lie_in_memory_as_they_like(kind, kernels):
     torch.manual_seed(0)
     cell = CELLS[kind](3, 4)

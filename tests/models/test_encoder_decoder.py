@@ -1,4 +1,4 @@
-"""Encoder–decoders: padding changes nothing, the state is carried, beams serve them, files and errors."""
+"""Encoder–decoders: padding changes nothing, the state is carried, beams serve them, and errors."""
 
 import itertools
 import math
@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from unrolled.decoding import translate
-from unrolled.models import EncoderDecoder, Tagger, load_model, save_model
-from unrolled.text import Vocabulary, WordVocabulary, pad_pairs
+from unrolled.models import EncoderDecoder
+from unrolled.text import pad_pairs
 from unrolled.text.pairs import PairBatch
 
 KINDS = {
@@ -118,20 +118,6 @@ def test_alignments_are_weights_over_the_symbols_of_the_source(pairs):
     )
     with pytest.raises(ValueError, match="the model has no attention, so nothing is aligned"):
         EncoderDecoder(7, 9, hidden_size=5).alignments(pad_pairs(pairs, start=0))
-
-
-def test_models_with_two_vocabularies_are_saved_and_loaded(tmp_path, model, pairs):
-    letters, sounds = Vocabulary("abcdefg"), WordVocabulary.of(["<unk>", *"12345678"])
-    save_model(tmp_path / "g2p.model", model.float(), letters, sounds)
-    loaded, source, target = load_model(tmp_path / "g2p.model")
-    assert source.symbols == letters.symbols and target.symbols == sounds.symbols
-    batch = pad_pairs(pairs, start=0)
-    assert torch.equal(loaded.loss(batch), model.eval().loss(batch)) and not loaded.training
-    tagger = Tagger(7, 9, hidden_size=5)
-    save_model(tmp_path / "tagger.model", tagger, letters, sounds)
-    assert torch.equal(load_model(tmp_path / "tagger.model")[0].output.weight, tagger.output.weight)
-    with pytest.raises(TypeError, match="there is no vocabulary"):
-        save_model(tmp_path / "tagger.model", tagger)
 
 
 def test_what_does_not_fit_is_named(model, pairs):

@@ -156,26 +156,6 @@ def test_the_reversed_product_breaks_the_double_sum(name):
 
 
 @pytest.mark.parametrize(
-    "mistaken, blind",
-    [
-        (Reversed, {"hidden": 1}),  # numbers commute
-        (Untransposed, {"hidden": 1}),
-        (Reversed, {"steps": 2}),  # a single factor has no order
-    ],
-)
-def test_some_networks_cannot_see_a_mistake(mistaken, blind):
-    sizes = {"hidden": 2, "inputs": 1, "symbols": 2, "steps": 3} | blind
-    assert agree(mistaken(**sizes), "W_hh") == (True, True)
-
-
-def test_from_a_zero_state_three_steps_cannot_see_the_order_in_the_recurrent_weights():
-    network = Reversed(*MATRICES)
-    zero = dict.fromkeys(network.state[0], 0)
-    wrong = difference(network.double_sum("W_hh"), network.brute("W_hh"))
-    assert any(wrong) and not any(wrong.subs(zero))
-
-
-@pytest.mark.parametrize(
     "call, says",
     [
         (lambda: Network(4), "hidden is 4; it can be 1 to 3"),
