@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from small_runs import tensors
 from unrolled import cells
 from unrolled.cells import CELLS, GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, TwinCell, detach, select, trace, unroll
 from unrolled.cells.fast import FAST
@@ -35,11 +36,6 @@ def gap(ours: torch.Tensor, theirs: torch.Tensor) -> float:
     return (ours - theirs).abs().max().item()
 
 
-def parts(state) -> tuple[torch.Tensor, ...]:
-    """Return the tensors of a state that may be a tuple."""
-    return state if isinstance(state, tuple) else (state,)
-
-
 def random_state(kind: str, batch: int, hidden: int, wanted: bool):
     """Return a state of this kind that needs gradients, or None."""
     if not wanted:
@@ -54,7 +50,7 @@ def worst(ours, theirs, x, state, call_ours, call_theirs) -> float:
     The gradients by the weights are compared as PyTorch's own, through the conversion: a cell with PyTorch's gradients
     for weights holds ours, except that each of two added biases has the gradient of the sum.
     """
-    leaves, results = [x, *(parts(state) if state is not None else ())], []
+    leaves, results = [x, *(tensors(state) if state is not None else ())], []
     for call, module in ((call_ours, ours), (call_theirs, theirs)):
         outputs = call(module)
         generator = torch.Generator().manual_seed(0)
@@ -85,12 +81,12 @@ def test_an_unrolled_cell_equals_torch(plain, d, h, batch, time, kind, with_stat
 
     def call_ours(cell):
         states, last = unroll(cell, inputs, state, plain=plain)
-        return [states, *parts(last)]
+        return [states, *tensors(last)]
 
     def call_theirs(network):
-        before = None if state is None else tuple(part.unsqueeze(0) for part in parts(state))
+        before = None if state is None else tuple(part.unsqueeze(0) for part in tensors(state))
         states, last = network(inputs, before if before is None or len(before) > 1 else before[0])
-        return [states, *(part[0] for part in parts(last))]
+        return [states, *(part[0] for part in tensors(last))]
 
     assert worst(ours_class.from_torch(theirs), theirs, inputs, state, call_ours, call_theirs) < 1e-10
 
@@ -105,7 +101,7 @@ def test_weights_go_to_torch_and_come_back(d, h, kind, bias):
     x, state = torch.randn(3, d, dtype=torch.float64), random_state(kind, 3, h, True)
     assert isinstance(theirs, cell_class)
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), again.parameters(), strict=True))
-    assert all(gap(a, b) < 1e-10 for a, b in zip(parts(ours(x, state)), parts(theirs(x, state)), strict=True))
+    assert all(gap(a, b) < 1e-10 for a, b in zip(tensors(ours(x, state)), tensors(theirs(x, state)), strict=True))
     if not bias:
         assert (ours.b_h == 0).all()
 
@@ -132,7 +128,7 @@ def spoiled(kind: str, spoil) -> float:
     with torch.no_grad():
         spoil(ours)
     x, state = torch.randn(2, 3, dtype=torch.float64), random_state(kind, 2, 4, True)
-    return gap(parts(ours(x, state))[0], parts(theirs(x, state))[0])
+    return gap(tensors(ours(x, state))[0], tensors(theirs(x, state))[0])
 
 
 def swap(cell, one: str, other: str) -> None:
@@ -190,7 +186,7 @@ def test_a_trace_holds_the_states_of_unroll_and_satisfies_the_equations(name):
     cell, inputs = EVERY[name], torch.randn(2, 6, 3)
     values = trace(cell, inputs)
     states, last = unroll(cell, inputs, plain=True)
-    assert torch.equal(values["h"], states) and torch.equal(values["h"][:, -1], parts(last)[0])
+    assert torch.equal(values["h"], states) and torch.equal(values["h"][:, -1], tensors(last)[0])
     assert all(value.shape == (2, 6, 4) for value in values.values())
     before = {key: torch.cat([torch.zeros(2, 1, 4), value[:, :-1]], dim=1) for key, value in values.items()}
     if isinstance(cell, LSTMCell | OriginalLSTMCell):
@@ -215,7 +211,7 @@ def test_unrolling_is_stepping(name):
         state = cell(x, state)
     for plain in (True, False):
         _, last = unroll(cell, inputs, plain=plain)
-        assert all(gap(a, b) < 1e-12 for a, b in zip(parts(state), parts(last), strict=True))
+        assert all(gap(a, b) < 1e-12 for a, b in zip(tensors(state), tensors(last), strict=True))
 
 
 def test_blocks_are_views_and_a_wrong_one_is_named():
