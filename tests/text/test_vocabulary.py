@@ -86,9 +86,9 @@ def test_words_that_make_no_vocabulary_are_refused():
 def test_two_million_words_take_seconds():
     words = [str(number % 33_000) for number in range(2_000_000)]
     vocabulary = WordVocabulary(words)
-    began = time.perf_counter()
+    began = time.process_time()  # of this process, whatever else the machine does
     numbers = vocabulary.encode(words)
-    assert time.perf_counter() - began < 2  # about 0.15 s
+    assert time.process_time() - began < 2  # about 0.15 s
     assert vocabulary.decode(numbers) == words
 
 
