@@ -25,15 +25,6 @@ def test_the_text_is_trusted_less_and_less_and_never_less_than_asked():
     assert model.calls == 5
 
 
-def test_tokens_that_do_not_fit_are_named_whether_the_text_is_trusted_or_not():
-    model = sampling(ramp=1)
-    for calls in (0, 1):
-        model.calls.fill_(calls)
-        for shape in ((4,), (2, 0)):
-            with pytest.raises(ValueError, match=r"two axes are expected: \(batch, time\), with at least one step"):
-                model(torch.zeros(shape, dtype=torch.long))
-
-
 def test_without_training_or_with_full_trust_it_is_a_language_model():
     model, tokens = sampling(), torch.randint(7, (3, 9))
     plain = LanguageModel(7, embedding_size=4, hidden_size=16, core="lstm")
