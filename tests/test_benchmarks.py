@@ -61,15 +61,21 @@ def rows(*options):
     return blocks(printed), printed
 
 
+@pytest.fixture
+def one_thread():
+    """Have one thread compute, as in `rows`."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.mark.parametrize("name", TABLES)
-def test_every_row_has_a_ratio(name, monkeypatch, capsys):
+def test_every_row_has_a_ratio(name, one_thread, monkeypatch, capsys):
     for module, sizes in SIZES.items():
         for size, value in sizes.items():
             monkeypatch.setattr(module, size, value)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     benchmark.SUBJECTS[name](pairs=2, seconds=0.0, quick=True)
-    torch.set_num_threads(threads)
     printed = capsys.readouterr().out
     tables = blocks(printed)
     for title, count in TABLES[name].items():
