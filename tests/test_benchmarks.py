@@ -17,58 +17,71 @@ import browser
 import cells
 import counting
 import pairs
+import run as benchmark
 import scans
 import training
 from places import ROOT
 from unrolled.training import Recipe
 
 RATIO = re.compile(r"  (\d+\.\d+)   \d+\.\d+ – \d+\.\d+ ")
+SIZES = {  # small ones, at which a benchmark takes a moment
+    cells: {"TRAINED": [(kind, 2, 20, 8) for kind, *_ in cells.TRAINED], "BATCH": 4, "TIME_STEPS": 20, "SIZE": 8}
+    | {"SCORED": [(kind, 2, 20, 8) for kind, *_ in cells.SCORED]},
+    attention: {"PRODUCTS": [(4, 9, 8)] * 2, "HEADS": [(2, 9, 8, 4)] * 2, "BATCH": 4, "SIZE": 8},
+    scans: {"LENGTHS": [(2, 40, 8)] * 3, "ATTENDED": [(2, 9, 8)] * 3},
+}
+TABLES = {  # of each benchmark, its headings and how many rows are below them
+    "cells": {
+        "ours ÷ torch.nn, forward and backward": 5,
+        "ours ÷ torch.nn, without gradients": 13,
+        "LSTM, B=4 T=20 d=h=8, ÷ torch.nn": 4,
+        "GRU, B=4 T=20 d=h=8, ÷ torch.nn": 4,
+    },
+    "attention": {"ours ÷ PyTorch's attention": 6, "encoder–decoder, an update, our cells ÷ torch.nn": 4},
+    "scans": dict.fromkeys(["a scan ÷ a loop", "a scan ÷ torch.nn.GRU", "linear attention ÷ softmax attention"], 3),
+    "training": {
+        "ours ÷ PyTorch's example": 4,
+        "random words, 20 tied, ÷ the example": 5,
+        "characters of stories, 20, ÷ the example": 5,
+    },
+}
+
+
+def blocks(printed: str) -> dict[str, list[str]]:
+    """Return the lines below each heading that names a peer, by that heading."""
+    parts = [part.splitlines() for part in printed.split("\n\n")]
+    return {part[0].split("  ")[0]: part[1:] for part in parts}
 
 
 def rows(*options):
-    """Return what the command prints: the lines below each heading that names a peer, by that heading."""
-    command = [sys.executable, ROOT / "benchmarks" / "run.py", "--pairs", "3", "--seconds", "0", *options]
+    """Return what the command prints, in blocks and whole."""
+    command = [sys.executable, ROOT / "benchmarks" / "run.py", "--pairs", "2", "--seconds", "0", *options]
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}  # two threads on a busy machine wait for each other for long
     printed = subprocess.run(command, capture_output=True, text=True, check=True, env=alone).stdout
-    blocks = [block.splitlines() for block in printed.split("\n\n")]
-    return {block[0].split("  ")[0]: block[1:] for block in blocks}, printed
+    return blocks(printed), printed
 
 
-def test_every_row_of_the_cells_has_a_ratio():
-    tables, _ = rows("--only", "cells", "--quick")
-    for title, count in (("forward and backward", 5), ("without gradients", 13)):
-        rows_of_table = tables[f"ours ÷ torch.nn, {title}"]
-        assert len(rows_of_table) == count
-        assert all(float(RATIO.search(row)[1]) > 0 for row in rows_of_table)
-    assert sum("single steps, B=1" in row for row in rows_of_table) == 4
-    for kind in ("LSTM", "GRU"):
-        *rungs, compiled = tables[f"{kind}, B=64 T=128 d=h=128, ÷ torch.nn"]
-        assert len(rungs) == 4 and compiled == "torch.compile is left out: --quick"
-        assert all(float(RATIO.search(row)[1]) > 0 for row in rungs)
+@pytest.fixture
+def one_thread():
+    """Have one thread compute, as in `rows`."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
-def test_every_row_of_attention_has_a_ratio():
-    tables, _ = rows("--only", "attention", "--quick")
-    for title, count in (("ours ÷ PyTorch's attention", 6), ("encoder–decoder, an update, our cells ÷ torch.nn", 4)):
-        assert len(tables[title]) == count
-        assert all(float(RATIO.search(row)[1]) > 0 for row in tables[title])
-
-
-def test_every_row_of_the_scans_has_a_ratio():
-    tables, _ = rows("--only", "scans", "--quick")
-    for title in ("a scan ÷ a loop", "a scan ÷ torch.nn.GRU", "linear attention ÷ softmax attention"):
-        assert len(tables[title]) == 3
-        assert all(float(RATIO.search(row)[1]) > 0 for row in tables[title])
-
-
-def test_a_scan_gives_the_gradients_of_the_loop_it_is_timed_against():
-    for row in scans.against_loop():
-        assert row.ours() == pytest.approx(row.peer(), rel=1e-4) and row.within < 1e-3
-
-
-def test_an_encoder_decoder_with_our_cells_computes_what_pytorchs_computes():
-    for row in attention.writers():
-        assert row.ours() == pytest.approx(row.peer(), abs=row.within) and row.ours() > 0
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_has_a_ratio(name, one_thread, monkeypatch, capsys):
+    for module, sizes in SIZES.items():
+        for size, value in sizes.items():
+            monkeypatch.setattr(module, size, value)
+    benchmark.SUBJECTS[name](pairs=2, seconds=0.0, quick=True)
+    printed = capsys.readouterr().out
+    tables = blocks(printed)
+    for title, count in TABLES[name].items():
+        timed = [row for row in tables[title] if row != "torch.compile is left out: --quick"]
+        assert len(timed) == count and all(float(RATIO.search(row)[1]) > 0 for row in timed), title
+    assert printed.count("torch.compile is left out: --quick") == (2 if name == "cells" else 0)
 
 
 def test_every_row_of_the_ngrams_has_a_ratio_and_its_memory():
@@ -85,18 +98,6 @@ def test_every_row_of_the_ngrams_has_a_ratio_and_its_memory():
         assert 0 < model < ours and 0 < other < theirs
 
 
-def test_every_row_of_training_has_a_ratio():
-    tables, printed = rows("--only", "training", "--quick")
-    assert "Training, on cpu, with 1 threads; 3 updates a time" in printed
-    for title, count in (
-        ("ours ÷ PyTorch's example", 4),
-        ("random words, 20 tied, ÷ the example", 5),
-        ("characters of stories, 20, ÷ the example", 5),
-    ):
-        assert len(tables[title]) == count
-        assert all(float(RATIO.search(row)[1]) > 0 for row in tables[title])
-
-
 def test_every_row_of_the_playground_has_a_ratio_and_a_step_is_short():
     tables, printed = rows("--only", "browser", "--quick")
     if "Chromium is left out" in printed:
@@ -108,34 +109,7 @@ def test_every_row_of_the_playground_has_a_ratio_and_a_step_is_short():
     assert max(milliseconds) < 16, "a page that takes longer lags behind the typing; alone it takes a quarter of this"
 
 
-@pytest.mark.parametrize("peer", [counting.against_dictionaries, counting.against_nltk, counting.against_kenlm])
-def test_the_models_compared_give_the_same_nats(peer):
-    for row in peer(counting.growing([2_000, 5_000])):
-        if isinstance(row, str):
-            pytest.skip(row)
-        ours = row.ours()
-        assert 0 < ours < 3
-        assert ours == pytest.approx(row.peer(), abs=1e-4 if peer is counting.against_kenlm else 1e-9)
-
-
-@pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_every_rung_of_the_ladder_does_what_torch_does(kind):
-    torch.manual_seed(0)
-    for rung in cells.ladder(kind, compiled=False):
-        if not isinstance(rung, str):
-            assert rung.ours() == pytest.approx(rung.peer(), rel=1e-4)
-
-
-def test_cells_score_what_torch_scores_in_whole_sequences_and_step_by_step():
-    torch.manual_seed(0)
-    pairs_of_twins = [pair for pair in cells.scoring() if cells.RESET_BEFORE not in pair.name]
-    assert len(pairs_of_twins) == 11
-    for pair in pairs_of_twins:
-        assert pair.ours() == pytest.approx(pair.peer(), abs=1e-6)
-
-
-@pytest.mark.parametrize("core", ["lstm", "torch-lstm"])
-@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("place, core", [(0, "lstm"), (1, "torch-lstm")])
 @pytest.mark.parametrize("wrong", [{"carry": False}, {"clip": 0.26}, {"learning_rate": 20.1}, {"optimizer": "adam"}])
 def test_what_is_trained_in_another_way_is_not_timed(wrong, place, core, monkeypatch):
     task = training.tasks(quick=True)[place]

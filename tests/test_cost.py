@@ -82,16 +82,6 @@ def test_costs_add_up_and_an_unknown_cell_is_named():
         cost.recurrent("gnu", 1, 1)
 
 
-@pytest.mark.parametrize("kind", ["rnn", "lstm", "gru"])
-def test_two_directions_cost_two_layers(kind):
-    two, expected, kept = [cells.CELLS[kind](8, 16) for _ in range(2)], cost.recurrent(kind, 8, 16), []
-    weights = [weight for cell in two for weight in cell.parameters()]
-    for inputs in (torch.randn(4, 64, 8), torch.randn(4, 128, 8)):
-        pairs = zip(two, (inputs, inputs.flip(1)), strict=True)
-        kept.append(saved(lambda: [cells.unroll(*pair, plain=kind == "lstm") for pair in pairs], weights))  # noqa: B023
-    assert (kept[1] - kept[0]) / (4 * 64) == (expected + expected).kept
-
-
 def test_intensity_is_operations_over_bytes_and_the_roof_has_a_corner():
     weights, vectors = torch.randn(12, 20), torch.randn(20, 5)
     moved = sum(tensor.nbytes for tensor in (weights, vectors, weights @ vectors))

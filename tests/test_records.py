@@ -1,15 +1,10 @@
-"""The room of the records, alone: what a file holds, what is refused, and that the laboratory stays outside."""
+"""The room of the records, alone: what a file holds, and what is refused."""
 
-import ast
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from places import ROOT
 from unrolled import records
 from unrolled.records import RecordError, digest
 
@@ -121,30 +116,3 @@ def test_what_is_missing_is_named(write, content):
     with pytest.raises(RecordError, match=re.escape(f"the record of 'coin' {lacking}")):
         records.load("coin")
     assert list(records.load("coin", complete=False)) == ["fair"]
-
-
-def test_reading_records_loads_nothing_heavy():
-    code = "import sys, unrolled.records; print(*{'torch', 'matplotlib', 'pooch', 'lab'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not done.stdout.split(), f"importing unrolled.records loads {done.stdout}"
-
-
-def imported(path: Path) -> set[str]:
-    """Return the packages that a file imports from, wherever it does so; of a notebook, its cells."""
-    code = path.read_text(encoding="utf8")
-    if path.suffix == ".ipynb":
-        cells = json.loads(code)["cells"]
-        lines = "".join(f"{''.join(cell['source'])}\n" for cell in cells if cell["cell_type"] == "code").splitlines()
-        code = "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
-    nodes = list(ast.walk(ast.parse(code)))
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {name.partition(".")[0] for name in names}
-
-
-def test_no_chapter_and_nothing_in_the_library_imports_the_laboratory():
-    notebooks = [path for room in ("chapters", "exercises", "solutions") for path in (ROOT / room).glob("*.ipynb")]
-    modules = (ROOT / "lib" / "unrolled").rglob("*.py")
-    assert len(notebooks) > 20 and "lab" in imported(ROOT / "lab" / "__main__.py")
-    guilty = [str(path.relative_to(ROOT)) for path in (*modules, *notebooks) if "lab" in imported(path)]
-    assert not guilty, f"the laboratory is imported in {', '.join(guilty)}"

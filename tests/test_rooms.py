@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -17,12 +18,16 @@ FLOORS = ["settings", "whole_files", "records", "text", "ngram", "cells", "cost"
 FLOORS += ["decoding", "measure", "training", "tasks", "answers", "figures", "commands", "__main__"]  # upwards
 PACKAGES = [room for room in FLOORS if (LIBRARY / room).is_dir()]
 HEAVY = {"matplotlib", "ipywidgets", "sympy", "pooch", "scipy.stats"}
+NOT_LOADED = {"training": HEAVY, "records": {"torch", "matplotlib", "pooch", "lab"}}
 
 
 def imports(path: Path) -> set[str]:
-    """Return the full names of everything that a file imports, wherever it does so."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+    """Return the full names of everything that a file imports, wherever it does so; of a notebook, its cells."""
+    names, code = set(), path.read_text(encoding="utf8")
+    if path.suffix == ".ipynb":
+        cells = json.loads(code)["cells"]
+        code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -68,10 +73,19 @@ def test_a_room_exports_what_there_is_and_no_file_bears_the_name_of_a_function(r
     assert not both, f"in unrolled.{room}, {', '.join(both)} is a file and also something else"
 
 
-def test_training_loads_neither_figures_nor_symbols_nor_downloads():
-    code = f"import sys, unrolled.training; print(*{HEAVY} & set(sys.modules))"
+@pytest.mark.parametrize("room", NOT_LOADED)
+def test_a_room_loads_nothing_heavy_that_it_can_do_without(room):
+    code = f"import sys, unrolled.{room}; print(*{NOT_LOADED[room]} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not done.stdout.split(), f"importing unrolled.training loads {done.stdout}"
+    assert not done.stdout.split(), f"importing unrolled.{room} loads {done.stdout}"
+
+
+def test_no_notebook_and_nothing_in_the_library_imports_the_laboratory():
+    notebooks = [path for room in ("chapters", "exercises", "solutions") for path in (ROOT / room).glob("*.ipynb")]
+    files = [*LIBRARY.rglob("*.py"), *notebooks]
+    guilty = [str(path.relative_to(ROOT)) for path in files if any(f"{n}.".startswith("lab.") for n in imports(path))]
+    assert len(notebooks) > 20 and "lab" in imports(ROOT / "lab" / "__main__.py")
+    assert not guilty, f"the laboratory is imported in {', '.join(guilty)}"
 
 
 def test_test_files_do_not_import_each_other():

@@ -14,21 +14,14 @@ from unrolled.whole_files import replace_file
 
 def test_the_new_content_takes_the_place_of_the_old(tmp_path):
     path = tmp_path / "run.pt"
-    for content in (b"first", b"2nd"):
+    path.write_bytes(before := b"first")
+    for content in (b"2nd", b"last"):
         with replace_file(path) as file:
             file.write(content)
-        assert path.read_bytes() == content
+            file.flush()
+            assert path.read_bytes() == before  # which a reader finds until the block ends
+        assert path.read_bytes() == (before := content)
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_until_the_block_ends_a_reader_finds_the_old_content(tmp_path):
-    path = tmp_path / "run.pt"
-    path.write_bytes(b"old")
-    with replace_file(path) as file:
-        file.write(b"new")
-        file.flush()
-        assert path.read_bytes() == b"old"
-    assert path.read_bytes() == b"new"
 
 
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])

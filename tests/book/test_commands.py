@@ -76,7 +76,6 @@ def test_help_lists_every_command():
     listed = re.findall(r"^make (\w+) +\S", printed, re.MULTILINE)
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
     assert set(listed) == set(phony) - {"environment"}
-    assert {"book", "html", "chapters", "exercises", "records", "check", "test", "bench", "compat"} <= set(listed)
 
 
 def test_what_the_commands_call_exists():
@@ -131,8 +130,7 @@ def test_a_stage_that_fails_stops_make_test(tmp_path, number):
     assert made.returncode and len(calls) == number + 1
 
 
-@pytest.mark.parametrize("file", ["Makefile", "left-over.txt"])
-@pytest.mark.parametrize("number, name", [(0, "lint"), (5, "chapters")])
+@pytest.mark.parametrize("number, name, file", [(0, "lint", "Makefile"), (5, "chapters", "left-over.txt")])
 def test_a_stage_that_changes_the_projects_own_files_stops_make_test(tmp_path, number, name, file):
     made, calls = make_test(tmp_path, CHANGED_BY=STAGES[number], FILE=file)
     assert made.returncode and len(calls) == number + 1

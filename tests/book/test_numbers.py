@@ -14,11 +14,11 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
 from places import ROOT
-from sections import Section, sections
 
 pytestmark = pytest.mark.book
 CHAPTERS = {path.stem: json.loads(path.read_text("utf8")) for path in sorted(ROOT.glob("chapters/*.ipynb"))}
@@ -26,6 +26,28 @@ DECIMAL = re.compile(r"(?<![\d.])\d+(?:,\d{3})*\.\d+(?!\.?\d)")
 PRINTED = re.compile(DECIMAL.pattern + r"(?:e[-+]\d+)?")
 BLOCK = re.compile(r"^(```+)(?!\{).*?^\1", re.MULTILINE | re.DOTALL)
 NO_PROSE = re.compile(r"`[^`]*`|\]\(\S*\)|https?://\S+")
+
+
+class Section(NamedTuple):
+    """A part of a chapter, from a heading of the first or second rank to the next."""
+
+    heading: str
+    prose: list[str]
+    code: list[dict]
+
+
+def sections(notebook: dict) -> list[Section]:
+    """Return the sections of a chapter in order; what stands before the first ``##`` belongs to the title."""
+    parts = [Section("", [], [])]
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            parts[-1].code.append(cell)
+            continue
+        before, *rest = re.split(r"^##? (.+)\n?", "".join(cell["source"]), flags=re.MULTILINE)
+        parts[-1].prose.append(before)
+        for heading, below in zip(rest[::2], rest[1::2], strict=True):
+            parts.append(Section(heading.strip(), [below], []))
+    return parts
 
 
 def sentences(text: str) -> list[str]:

@@ -87,14 +87,6 @@ def test_gradients_equal_differences(cell, h, d, V, T, lead, seed):
     assert worst(gradients(cell, network), by_differences(cell, network)) < 1e-9
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_gradients_equal_differences_over_fifty_steps(cell):
-    network = case(cell, 1, 3, 2, 3, 50)
-    last = np.eye(50)[-1]
-    actual = gradients(cell, network, step_weights=last)
-    assert worst(actual, by_differences(cell, network, step_weights=last)) < 1e-9
-
-
 def arrays(result):
     """Return the arrays of a trace or of gradients by name."""
     return {name: value for name, value in vars(result).items() if isinstance(value, np.ndarray)}

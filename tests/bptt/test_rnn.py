@@ -72,36 +72,6 @@ def test_nothing_overflows():
     assert np.isfinite(loss) and all(np.isfinite(getattr(passed, name)).all() for name in (*huge._fields, "h_0", "h"))
 
 
-def sum_with_jacobians(network, reverse=False):
-    """Return ∂L/∂W_hh as the double sum, with each product of Jacobians multiplied out."""
-    parameters, inputs, targets, h_0 = network
-    _, trace = bptt.rnn.forward(*network)
-    e = bptt.output_errors(trace)
-    slopes = [np.diag(1 - state**2) for state in trace.h]
-    jacobians = [slope @ parameters.W_hh for slope in slopes]  # J_t at [t]; that at 0 is unused
-    total = np.zeros_like(parameters.W_hh)
-    for t in range(1, len(inputs) + 1):
-        for k in range(1, t + 1):
-            factors = jacobians[k + 1 : t + 1] if reverse else jacobians[t:k:-1]
-            product = np.linalg.multi_dot([np.eye(len(h_0))] * 2 + factors)
-            total += np.outer(slopes[k] @ product.T @ parameters.W_hy.T @ e[t], trace.h[k - 1])
-    return total
-
-
-def test_the_reversed_product_is_seen():
-    network = case("rnn", 8, 4, 2, 3, 30)
-    expected = by_torch("rnn", network)[1]["W_hh"]
-    assert relative_error(sum_with_jacobians(network), expected) < 1e-9
-    assert relative_error(sum_with_jacobians(network, reverse=True), expected) > 1e-3
-
-
-@pytest.mark.parametrize(
-    "network", [case("rnn", 8, 1, 2, 3, 30), case("rnn", 8, 4, 2, 3, 2)], ids=["scalar", "two steps"]
-)
-def test_the_reversed_product_is_not_seen_where_it_makes_no_difference(network):
-    assert relative_error(sum_with_jacobians(network, reverse=True), by_torch("rnn", network)[1]["W_hh"]) < 1e-9
-
-
 def test_bad_truncation_and_bad_comparison_are_named():
     with pytest.raises(ValueError, match="truncate is 0; it must be 1 or more"):
         gradients("rnn", case("rnn", 9, 3, 2, 4, 5), truncate=0)

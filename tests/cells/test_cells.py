@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from small_runs import tensors
 from unrolled import cells
 from unrolled.cells import CELLS, GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, TwinCell, detach, select, trace, unroll
 from unrolled.cells.fast import FAST
@@ -35,11 +36,6 @@ def gap(ours: torch.Tensor, theirs: torch.Tensor) -> float:
     return (ours - theirs).abs().max().item()
 
 
-def parts(state) -> tuple[torch.Tensor, ...]:
-    """Return the tensors of a state that may be a tuple."""
-    return state if isinstance(state, tuple) else (state,)
-
-
 def random_state(kind: str, batch: int, hidden: int, wanted: bool):
     """Return a state of this kind that needs gradients, or None."""
     if not wanted:
@@ -54,7 +50,7 @@ def worst(ours, theirs, x, state, call_ours, call_theirs) -> float:
     The gradients by the weights are compared as PyTorch's own, through the conversion: a cell with PyTorch's gradients
     for weights holds ours, except that each of two added biases has the gradient of the sum.
     """
-    leaves, results = [x, *(parts(state) if state is not None else ())], []
+    leaves, results = [x, *(tensors(state) if state is not None else ())], []
     for call, module in ((call_ours, ours), (call_theirs, theirs)):
         outputs = call(module)
         generator = torch.Generator().manual_seed(0)
@@ -74,18 +70,6 @@ def worst(ours, theirs, x, state, call_ours, call_theirs) -> float:
     return max(gaps + [gap(a, b) for a, b in zip(results[0][1], expected.parameters(), strict=True)])
 
 
-@settings(max_examples=60, deadline=None)
-@given(d=SIZES, h=SIZES, batch=SIZES, kind=KINDS, with_state=st.booleans(), seed=st.integers(0, 999))
-def test_a_step_equals_torch(d, h, batch, kind, with_state, seed):
-    torch.manual_seed(seed)
-    ours_class, cell_class, _, options = MODULES[kind]
-    theirs = cell_class(d, h, **options, dtype=torch.float64)
-    x = torch.randn(batch, d, dtype=torch.float64, requires_grad=True)
-    state = random_state(kind, batch, h, with_state)
-    step = lambda module: parts(module(x, state))  # noqa: E731
-    assert worst(ours_class.from_torch(theirs), theirs, x, state, step, step) < 1e-10
-
-
 @pytest.mark.parametrize("plain", [True, False])
 @settings(max_examples=60, deadline=None)
 @given(d=SIZES, h=SIZES, batch=SIZES, time=st.integers(1, 12), kind=KINDS, with_state=st.booleans())
@@ -97,12 +81,12 @@ def test_an_unrolled_cell_equals_torch(plain, d, h, batch, time, kind, with_stat
 
     def call_ours(cell):
         states, last = unroll(cell, inputs, state, plain=plain)
-        return [states, *parts(last)]
+        return [states, *tensors(last)]
 
     def call_theirs(network):
-        before = None if state is None else tuple(part.unsqueeze(0) for part in parts(state))
+        before = None if state is None else tuple(part.unsqueeze(0) for part in tensors(state))
         states, last = network(inputs, before if before is None or len(before) > 1 else before[0])
-        return [states, *(part[0] for part in parts(last))]
+        return [states, *(part[0] for part in tensors(last))]
 
     assert worst(ours_class.from_torch(theirs), theirs, inputs, state, call_ours, call_theirs) < 1e-10
 
@@ -117,7 +101,7 @@ def test_weights_go_to_torch_and_come_back(d, h, kind, bias):
     x, state = torch.randn(3, d, dtype=torch.float64), random_state(kind, 3, h, True)
     assert isinstance(theirs, cell_class)
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), again.parameters(), strict=True))
-    assert all(gap(a, b) < 1e-10 for a, b in zip(parts(ours(x, state)), parts(theirs(x, state)), strict=True))
+    assert all(gap(a, b) < 1e-10 for a, b in zip(tensors(ours(x, state)), tensors(theirs(x, state)), strict=True))
     if not bias:
         assert (ours.b_h == 0).all()
 
@@ -144,7 +128,7 @@ def spoiled(kind: str, spoil) -> float:
     with torch.no_grad():
         spoil(ours)
     x, state = torch.randn(2, 3, dtype=torch.float64), random_state(kind, 2, 4, True)
-    return gap(parts(ours(x, state))[0], parts(theirs(x, state))[0])
+    return gap(tensors(ours(x, state))[0], tensors(theirs(x, state))[0])
 
 
 def swap(cell, one: str, other: str) -> None:
@@ -174,52 +158,20 @@ def test_the_comparison_can_fail(kind, spoil):
     assert spoiled(kind, spoil) > 1e-3
 
 
-def lstm_by_number(cell: LSTMCell | OriginalLSTMCell, inputs: torch.Tensor, h: torch.Tensor, c: torch.Tensor):
-    """Return an LSTM's hidden and cell states, unit by unit, from its concatenated equations."""
-    hidden, steps = cell.hidden_size, []
-    h, c = h.clone(), c.clone()
-
-    def activation(name: str, row: int, b: int, joined: torch.Tensor) -> torch.Tensor:
-        W_xh, W_hh, b_h = cell.block(name)
-        return torch.cat([W_hh, W_xh], dim=1)[row] @ joined[b] + b_h[row]
-
-    for x in inputs.unbind(1):
-        joined = torch.cat([h, x], dim=1)
-        new_h, new_c = torch.empty_like(h), torch.empty_like(c)
-        for b in range(len(x)):
-            for row in range(hidden):
-                f = 1 / (1 + torch.exp(-activation("f", row, b, joined))) if "f" in cell.blocks else 1
-                i = 1 / (1 + torch.exp(-activation("i", row, b, joined)))
-                new_c[b, row] = f * c[b, row] + i * torch.tanh(activation("candidate", row, b, joined))
-                o = 1 / (1 + torch.exp(-activation("o", row, b, joined)))
-                new_h[b, row] = o * torch.tanh(new_c[b, row])
-        h, c = new_h, new_c
-        steps.append((h, c))
-    return torch.stack([h for h, _ in steps], dim=1), torch.stack([c for _, c in steps], dim=1)
-
-
-@pytest.mark.parametrize("kind", [LSTMCell, OriginalLSTMCell])
-def test_an_lstm_equals_a_computation_unit_by_unit(kind):
+def test_the_lstm_of_1997_is_one_that_forgets_nothing():
+    """Its weights for a forget gate do not exist, and with its others PyTorch's LSTM, whose f is 1, does the same."""
     torch.manual_seed(0)
-    cell = kind(3, 4).double()
-    inputs = torch.randn(2, 5, 3, dtype=torch.float64)
-    h, c = torch.randn(2, 2, 4, dtype=torch.float64)
+    cell, modern = OriginalLSTMCell(3, 4).double(), LSTMCell(3, 4, forget_bias=100.0).double()
     with torch.no_grad():
-        states, cell_states = lstm_by_number(cell, inputs, h, c)
-        ours, last = unroll(cell, inputs, (h, c))
-    assert (
-        gap(ours, states) < 1e-12 and gap(last[0], states[:, -1]) < 1e-12 and gap(last[1], cell_states[:, -1]) < 1e-12
-    )
-    assert gap(trace(cell, inputs, (h, c))["c"], cell_states) < 1e-12
-
-
-def test_without_a_forget_gate_the_weights_do_not_exist_and_nothing_is_forgotten():
-    cell = OriginalLSTMCell(3, 4)
+        for name in cell.blocks:
+            for weight, other in zip(modern.block(name), cell.block(name), strict=True):
+                weight.copy_(other)
+        for weight in modern.block("f")[:2]:
+            weight.zero_()
+    inputs, state = torch.randn(2, 5, 3, dtype=torch.float64), random_state("lstm", 2, 4, True)
+    (ours, last), (theirs, other) = unroll(cell, inputs, state), unroll(modern, inputs, state)
+    assert all(gap(*pair) < 1e-12 for pair in ((ours, theirs), *zip(last, other, strict=True)))
     assert cell.W_hh.shape == (12, 4) and not isinstance(cell, TwinCell)
-    with torch.no_grad():
-        cell.block("i").b_h.fill_(-1e9)  # nothing new comes in
-    c = torch.randn(2, 4)
-    assert torch.equal(unroll(cell, torch.randn(2, 9, 3), (torch.zeros(2, 4), c))[1][1], c)
 
 
 @pytest.mark.parametrize("bias", [-1.0, 0.0, 2.0])
@@ -234,7 +186,7 @@ def test_a_trace_holds_the_states_of_unroll_and_satisfies_the_equations(name):
     cell, inputs = EVERY[name], torch.randn(2, 6, 3)
     values = trace(cell, inputs)
     states, last = unroll(cell, inputs, plain=True)
-    assert torch.equal(values["h"], states) and torch.equal(values["h"][:, -1], parts(last)[0])
+    assert torch.equal(values["h"], states) and torch.equal(values["h"][:, -1], tensors(last)[0])
     assert all(value.shape == (2, 6, 4) for value in values.values())
     before = {key: torch.cat([torch.zeros(2, 1, 4), value[:, :-1]], dim=1) for key, value in values.items()}
     if isinstance(cell, LSTMCell | OriginalLSTMCell):
@@ -259,7 +211,7 @@ def test_unrolling_is_stepping(name):
         state = cell(x, state)
     for plain in (True, False):
         _, last = unroll(cell, inputs, plain=plain)
-        assert all(gap(a, b) < 1e-12 for a, b in zip(parts(state), parts(last), strict=True))
+        assert all(gap(a, b) < 1e-12 for a, b in zip(tensors(state), tensors(last), strict=True))
 
 
 def test_blocks_are_views_and_a_wrong_one_is_named():

@@ -130,22 +130,3 @@ def test_nothing_is_kept_when_the_outputs_are_gone(kind):
         assert gone() is None
     finally:
         gc.enable()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_half_precision_and_autocast_run(kind):
-    torch.manual_seed(0)
-    cell = KINDS[kind](6, 8)
-    inputs = torch.randn(3, 5, 6)
-    expected = unroll(cell, inputs)[0]
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        states, _ = unroll(cell, inputs)
-    assert (states.float() - expected).abs().max() < 0.03
-    states.float().sum().backward()
-    assert torch.isfinite(cell.W_hh.grad).all()
-    half = KINDS[kind](6, 8).bfloat16()
-    half.load_state_dict(cell.state_dict())
-    states, _ = unroll(half, inputs.bfloat16())
-    states.sum().backward()
-    assert states.dtype == torch.bfloat16 and (states.float() - expected).abs().max() < 0.03
-    assert torch.isfinite(half.W_hh.grad).all()

@@ -80,15 +80,15 @@ def test_chrono_makes_a_gru_write_as_rarely():
 @pytest.mark.parametrize("name", ["uniform", "torch", "gaussian", "orthogonal", "identity"])
 def test_a_name_means_the_same_for_a_new_cell_and_for_one_that_is_drawn_again(kind, name):
     torch.manual_seed(0)
-    new = kind(5, 4, initialisation=name)
-    drawn = initialise(kind(5, 4), name)
-    for cell in (new, drawn):
+    new, scale = kind(5, 4, initialisation=name), 1.0 if name in ("uniform", "torch") else 0.5
+    drawn = initialise(kind(5, 4), name, scale)
+    for cell, radius in ((new, 1.0), (drawn, scale)):
         for block in map(cell.block, cell.blocks):
             square = (block.W_hh.T @ block.W_hh).detach()
-            assert torch.allclose(square, torch.eye(4), atol=1e-5) == (name in ("orthogonal", "identity"))
-            assert torch.equal(block.W_hh, torch.eye(4)) == (name == "identity")
-            radius = torch.linalg.eigvals(block.W_hh.detach()).abs().max().item()
-            assert (abs(radius - 1) < 1e-5) == (name not in ("uniform", "torch"))
+            assert torch.allclose(square, radius**2 * torch.eye(4), atol=1e-5) == (name in ("orthogonal", "identity"))
+            assert torch.equal(block.W_hh, radius * torch.eye(4)) == (name == "identity")
+            largest = torch.linalg.eigvals(block.W_hh.detach()).abs().max().item()
+            assert (abs(largest - radius) < 1e-5) == (name not in ("uniform", "torch"))
             if cell is drawn:
                 assert (block.b_h == 0).all() == (name not in ("uniform", "torch"))
 

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from small_runs import tensors
 from unrolled.cells import (
     DiagonalCell,
     LinearAttentionCell,
@@ -37,10 +38,6 @@ def loop(a, b, h):
         h = a[:, t] * h + b[:, t]
         states.append(h)
     return torch.stack(states, dim=1)
-
-
-def tensors(state):
-    return state if isinstance(state, tuple) else (state,)
 
 
 def drawn(time, *, dtype=torch.float64, batch=2, size=3, positive=False):

@@ -2,22 +2,16 @@
 
 import io
 
-import matplotlib
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from unrolled.figures import excerpts, plots
+from unrolled.figures import excerpts
 
 TEXT = '"Where is $x$?" asked the fox.\nThe owl said that  Anna had gone to the river, and the fox thanked her.'
 
 
-@pytest.fixture(autouse=True)
-def book_style():
-    with matplotlib.rc_context():
-        plots.style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def values(seed, names="fio"):

@@ -17,12 +17,7 @@ from unrolled.figures import excerpts, explore, plots
 needs_stack = pytest.mark.skipif(not hasattr(widgets, "Stack"), reason="this ipywidgets has no Stack")
 
 
-@pytest.fixture(autouse=True)
-def book_style():
-    with matplotlib.rc_context():
-        plots.style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def frames():

@@ -7,19 +7,11 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib import colors
-from matplotlib import pyplot as plt
 from matplotlib.text import Text
 
 from unrolled.figures import labels, plots
 
-
-@pytest.fixture(autouse=True)
-def book_style(monkeypatch):
-    monkeypatch.delenv("UNROLLED_FIGURES", raising=False)
-    with matplotlib.rc_context():
-        plots.style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def chart():

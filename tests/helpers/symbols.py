@@ -37,11 +37,7 @@ def group(tokens: list[str], start: int) -> tuple[list[str], int]:
 
 
 def symbols(formula: str) -> set[str]:
-    """Return the symbols of a formula.
-
-    >>> sorted(symbols(r"\\mathbf{h}_t = \\tanh(\\mathbf{W}_{hh}\\,\\mathbf{h}_0 + \\hat{y}^{\\,n}) \\text{ for } x'"))
-    ['\\\\hat{y}', '\\\\mathbf{W}_{hh}', '\\\\mathbf{h}', '\\\\tanh', 'n', 't', 'x']
-    """
+    """Return the symbols of a formula."""
     return set(_symbols(TOKEN.findall(formula)))
 
 

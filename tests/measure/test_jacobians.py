@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from small_runs import tensors
 from unrolled.cells import NONLINEARITIES, Cell, GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, trace, unroll
 from unrolled.measure import gradients, jacobians
 
@@ -29,13 +30,9 @@ def case(name, batch=2, time=5):
     return cell, torch.randn(batch, time, 3, dtype=torch.float64), state if len(state) > 1 else state[0]
 
 
-def parts(state):
-    return state if isinstance(state, tuple) else (state,)
-
-
 def whole(state):
     """Return a state's parts end to end."""
-    return torch.cat(parts(state), dim=-1)
+    return torch.cat(tensors(state), dim=-1)
 
 
 def step(cell, x, joined):
@@ -70,7 +67,7 @@ def test_jacobians_come_one_at_a_time_where_all_would_be_too_many():
 def restarted(cell, inputs, state, t, row, part):
     """Return h_T as a function of one part of one sequence's state after t steps, and that part's value."""
     here = state if t == 0 else unroll(cell, inputs[:, :t], state, plain=True)[1]
-    given = {name: value[row : row + 1].detach() for name, value in zip(cell.state_names, parts(here), strict=True)}
+    given = {name: value[row : row + 1].detach() for name, value in zip(cell.state_names, tensors(here), strict=True)}
     o = None if t == 0 or part != "c" else trace(cell, inputs[:, :t], state)["o"][row : row + 1, -1].detach()
 
     def last(value):

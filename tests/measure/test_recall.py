@@ -9,7 +9,7 @@ from reader import Reader
 from unrolled.measure import recall_by_lag
 from unrolled.text import Vocabulary, stories
 
-CORPUS = stories.corpus(300_000, seed=5)
+CORPUS = stories.corpus(100_000, seed=5)
 VOCABULARY = Vocabulary(CORPUS.text)
 EDGES = [0, 100, 300, 2000]
 

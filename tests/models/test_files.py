@@ -23,13 +23,17 @@ def test_every_kind_of_language_model_is_made_again(kind, tmp_path):
 @pytest.mark.parametrize("kind", TWO_VOCABULARIES)
 def test_every_kind_of_model_with_two_vocabularies_is_made_again(kind, tmp_path):
     own = {"language_model": {"hidden_size": 8, "embedding_size": 4}} if kind is PretrainedTagger else {}
-    model = kind(3, 4, hidden_size=8, **own).eval()
-    files.save_model(tmp_path / "a.model", model, Vocabulary("abc"), Vocabulary("uvwx"))
+    own |= {"attention": "dot", "core": "gru", "num_layers": 2, "direction": "both"} if kind is EncoderDecoder else {}
+    model, letters, sounds = kind(3, 4, hidden_size=8, **own), Vocabulary("abc"), WordVocabulary.of(["<unk>", *"uvw"])
+    files.save_model(tmp_path / "a.model", model, letters, sounds)
     again, read, written = files.load_model(tmp_path / "a.model")
-    assert type(again) is kind and (read.symbols, written.symbols) == (tuple("abc"), tuple("uvwx"))
+    assert type(again) is kind and not again.training and repr(again) == repr(model)
+    assert (read.symbols, written.symbols) == (letters.symbols, sounds.symbols)
     weights = again.state_dict()
     assert weights.keys() == model.state_dict().keys()
     assert all(torch.equal(weights[name], weight) for name, weight in model.state_dict().items())
+    with pytest.raises(TypeError, match="there is no vocabulary"):
+        files.save_model(tmp_path / "a.model", model)
 
 
 def test_words_are_kept_as_words(tmp_path):

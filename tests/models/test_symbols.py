@@ -60,6 +60,16 @@ def test_integers_of_any_type_are_read_alike_and_nothing_else_is(kind, way):
 
 
 @EACH
+@pytest.mark.parametrize("shape", [(4,), (2, 0)])
+def test_tokens_of_another_shape_are_refused(kind, shape):
+    model = KINDS[kind]()
+    if kind == "scheduled sampling":
+        model.calls += 1  # from now on the model reads its own symbols
+    with pytest.raises(ValueError, match=r"two axes are expected: \(batch, time\), with at least one step"):
+        model(torch.zeros(shape, dtype=torch.long))
+
+
+@EACH
 @pytest.mark.parametrize("shape", [(1, 3), (2, 4)])
 def test_targets_of_another_shape_are_refused(kind, shape):
     with pytest.raises(ValueError, match=rf"targets have shape \({shape[0]}, {shape[1]}\) and inputs \(1, 4\)"):

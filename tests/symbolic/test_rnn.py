@@ -13,24 +13,26 @@ NAMES = ["W_xh", "W_hh", "W_hy", "b_h", "b_y", "h_0"]
 MATRICES = 2, 1, 2, 3  # sizes at which no two factors commute
 
 
-def agree(network: Network, name: str) -> tuple[bool, bool]:
+@cache
+def brute(name: str) -> sp.Matrix:
+    """Return the brute derivative at the sizes of `MATRICES`, which none of the mistakes below changes."""
+    return Network(*MATRICES).brute(name)
+
+
+def agree(network: Network, name: str, right: sp.Matrix | None = None) -> tuple[bool, bool]:
     """Return whether the recursion and the double sum each equal the brute derivative, exactly."""
-    brute = network.brute(name)
-    return equal(network.recursion(name), brute), equal(network.double_sum(name), brute)
+    right = network.brute(name) if right is None else right
+    return equal(network.recursion(name), right), equal(network.double_sum(name), right)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "x_1"])
 def test_three_ways_are_one(name):
-    assert agree(Network(2, 2, 3, 3), name) == (True, True)
+    assert agree(by_hand()[0], name) == (True, True)
 
 
-@pytest.mark.parametrize(
-    "network",
-    [Network(), Network(steps=4, symbols=3), Network(2, 1, 2, 4), Network(3, 3, 3, 2), Network(1, 1, 1, 1)],
-    ids=["scalar", "scalar, four steps", "four steps", "all of length three", "one of everything"],
-)
-def test_three_ways_are_one_at_other_sizes(network):
-    assert agree(network, "W_hh") == (True, True)
+@pytest.mark.parametrize("sizes", [(), (1, 1, 3, 4), (2, 1, 2, 4), (3, 3, 3, 2), (1, 1, 1, 1)])
+def test_three_ways_are_one_at_other_sizes(sizes):
+    assert agree(Network(*sizes), "W_hh") == (True, True)
 
 
 def test_three_ways_are_one_for_any_weights_of_the_steps():
@@ -67,8 +69,8 @@ def test_nothing_is_left_written_out():
     network = Network(*MATRICES)
     assert network.loss.has(sp.exp) and network.loss.has(sp.log)
     for name in NAMES:
-        assert not sp.ImmutableMatrix(network.brute(name)).has(sp.tanh, sp.exp, sp.log)
-    gradient = network.brute("W_hh")
+        assert not sp.ImmutableMatrix(brute(name)).has(sp.tanh, sp.exp, sp.log)
+    gradient = brute("W_hh")
     assert equal(network.in_nodes(network.written_out(gradient)), gradient)
 
 
@@ -147,32 +149,12 @@ class Immediate(Network):
 @pytest.mark.parametrize("mistaken", [Dropped, Untransposed, Immediate])
 @pytest.mark.parametrize("name", ["W_hh", "b_h", "h_0"])
 def test_a_mistake_breaks_both(mistaken, name):
-    assert agree(mistaken(*MATRICES), name) == (False, False)
+    assert agree(mistaken(*MATRICES), name, brute(name)) == (False, False)
 
 
 @pytest.mark.parametrize("name", ["W_hh", "b_h", "h_0"])
 def test_the_reversed_product_breaks_the_double_sum(name):
-    assert agree(Reversed(*MATRICES), name) == (True, False)
-
-
-@pytest.mark.parametrize(
-    "mistaken, blind",
-    [
-        (Reversed, {"hidden": 1}),  # numbers commute
-        (Untransposed, {"hidden": 1}),
-        (Reversed, {"steps": 2}),  # a single factor has no order
-    ],
-)
-def test_some_networks_cannot_see_a_mistake(mistaken, blind):
-    sizes = {"hidden": 2, "inputs": 1, "symbols": 2, "steps": 3} | blind
-    assert agree(mistaken(**sizes), "W_hh") == (True, True)
-
-
-def test_from_a_zero_state_three_steps_cannot_see_the_order_in_the_recurrent_weights():
-    network = Reversed(*MATRICES)
-    zero = dict.fromkeys(network.state[0], 0)
-    wrong = difference(network.double_sum("W_hh"), network.brute("W_hh"))
-    assert any(wrong) and not any(wrong.subs(zero))
+    assert agree(Reversed(*MATRICES), name, brute(name)) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Contiguous streams, and sentences in padded batches; what models make of the pads is in test_padding."""
+"""Contiguous streams, and sentences in padded batches, in which no pad counts."""
 
 import math
 
@@ -7,9 +7,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pad_packed_sequence
 
 from unrolled.models import LanguageModel
-from unrolled.text import Sentences, Streams, masked_loss
+from unrolled.text import Sentences, Streams, backwards, last_states, masked_loss
 
 START, PAD, SYMBOLS = 7, 8, 9  # what the sentences below are made of: 0 … 6
 LISTS = st.lists(st.lists(st.integers(0, 6), min_size=2, max_size=12), min_size=1, max_size=30)
@@ -96,6 +97,27 @@ def test_the_masked_loss_is_that_of_the_sentences_one_by_one(start, pad):
     assert abs(with_pads - one_by_one) > 1
 
 
+def test_the_masked_loss_teaches_nothing_about_pads():
+    (batch,) = Sentences(drawn(8), 8, pad=PAD, start=START).epoch(seed=0)
+    model = LanguageModel(SYMBOLS, hidden_size=6)
+    masked_loss(model(batch.inputs)[0], batch.targets, batch.mask).backward()
+    gradient = model.embedding.weight.grad
+    assert not gradient[PAD].any() and gradient[START].any()
+
+
+def test_rows_are_packed_read_backwards_and_at_their_ends_up_to_their_lengths():
+    rows, lengths = torch.tensor([[5, 6, 9, 4], [7, 9, PAD, PAD], [3, PAD, PAD, PAD]]), torch.tensor([4, 2, 1])
+    reverse = backwards(rows, lengths)
+    assert reverse.tolist() == [[4, 9, 6, 5], [9, 7, PAD, PAD], [3, PAD, PAD, PAD]]
+    assert torch.equal(backwards(reverse, lengths), rows)
+    vectors = torch.randn(10, 2)
+    assert torch.equal(backwards(vectors[rows], lengths), vectors[reverse])
+    assert torch.equal(last_states(vectors[rows], lengths), vectors[[4, 9, 3]])
+    (batch,) = Sentences(drawn(8), 8, pad=PAD).epoch(seed=0)
+    read, ends = pad_packed_sequence(batch.pack(vectors[batch.inputs]), batch_first=True)
+    assert torch.equal(read, vectors[batch.inputs] * batch.mask[..., None]) and torch.equal(ends, batch.lengths)
+
+
 def test_similar_lengths_share_a_batch():
     lists = drawn(1000)
     sentences = Sentences(lists, 32, pad=PAD)
@@ -153,6 +175,10 @@ def test_a_masked_loss_of_what_does_not_count_or_cannot_is_refused():
         masked_loss(logits, targets, ~mask | mask)
     with pytest.raises(ValueError, match="targets are torch.float32; symbol numbers are integers"):
         masked_loss(logits, targets.float(), mask)
+    with pytest.raises(ValueError, match=r"mask \(1,\); \(batch, time, vocab_size\) and twice"):
+        masked_loss(logits, targets, mask[:, 0])
+    with pytest.raises(ValueError, match="the mask is False everywhere"):
+        masked_loss(logits, targets, mask & ~mask)
     for dtype in (torch.int64, torch.uint8, torch.float32):
         with pytest.raises(ValueError, match=rf"mask is {dtype}; torch.bool is expected: use mask.bool\(\)"):
             masked_loss(logits, targets, mask.to(dtype))

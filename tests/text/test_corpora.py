@@ -410,11 +410,6 @@ def test_the_registry_pins_every_file():
         assert re.fullmatch(pinned, file.url) or file.path == "timemachine/timemachine.txt"  # its address has no commit
 
 
-def test_importing_the_room_imports_no_pooch():
-    code = "import sys, unrolled.text; sys.exit('pooch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
 def test_the_command_lists_what_there_is_and_what_is_here(cache, server, capsys):
     assert main(["corpora"]) == 0
     *table, last = capsys.readouterr().out.splitlines()

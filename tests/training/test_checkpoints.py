@@ -52,27 +52,6 @@ def test_a_resumed_run_is_exact(tmp_path, monkeypatch, options, changes):
     assert logged(tmp_path / "run.pt") == logged(tmp_path / "whole.pt")
 
 
-def test_the_best_weights_survive_a_kill(tmp_path, monkeypatch):
-    """The lowest score came before the checkpoint, and the patience runs out after it."""
-    recipe = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2, patience=4)
-    values = [3.0, 2.0, 2.5, 2.5, 2.5, 2.5]
-    left, seen, trained = iter(values), {}, model()
-    monkeypatch.setattr("unrolled.training.loop.evaluate", lambda *_, **__: SimpleNamespace(nats_per_symbol=next(left)))
-
-    def watch(done):
-        seen[done] = weights(trained)
-        if done == 10:
-            raise Stopped
-
-    saved = {"checkpoint": tmp_path / "run.pt", "checkpoint_every": 9}
-    with pytest.raises(Stopped):
-        train(trained, TOKENS, recipe, watch=watch, **SCORED, **saved)
-    resumed = model(seed=99)
-    history = train(resumed, TOKENS, recipe, **SCORED, **saved)
-    assert history.validation == values and len(history.losses) == 18
-    assert torch.equal(weights(resumed), seen[6])
-
-
 def test_a_run_is_written_when_its_updates_or_its_minutes_are_over(tmp_path, monkeypatch):
     clock, written = SimpleNamespace(now=0.0), []
     monkeypatch.setattr(checkpoints, "time", SimpleNamespace(monotonic=lambda: clock.now))
