@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch.nn.utils.rnn import pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from unrolled.cells import CELLS, unroll
 from unrolled.models import LanguageModel
@@ -80,7 +80,7 @@ def test_packed_sentences_through_torchs_layers_equal_masked_ones_through_ours(k
     for packed in (False, True):
         vectors = embedding[batch.inputs].requires_grad_()
         if packed:
-            output, last = module(batch.pack(vectors))
+            output, last = module(pack_padded_sequence(vectors, batch.lengths, batch_first=True, enforce_sorted=False))
             states, lengths = pad_packed_sequence(output, batch_first=True)
             assert torch.equal(lengths, batch.lengths)
             ends = torch.cat(tuple(last[0] if kind == "lstm" else last), dim=1)  # (batch, 2 · hidden)

@@ -28,8 +28,6 @@ class Dropout(nn.Module):
 
     Args:
         rate: the share that becomes zero.
-        variational: draw one m for each row and keep it for all steps (Gal & Ghahramani 2016). Otherwise every step
-            has an m of its own (Zaremba et al. 2014).
 
     Raises:
         ValueError: the rate is negative, or 1 or more.
@@ -37,28 +35,24 @@ class Dropout(nn.Module):
     Example:
         >>> _ = torch.manual_seed(0)
         >>> x = torch.ones(1, 3, 4)  # (batch, time, features)
-        >>> y = Dropout(0.5, variational=True)(x)
-        >>> y.unique().tolist(), torch.equal(y[:, 0], y[:, 2])
+        >>> Dropout(0.5)(x).unique().tolist(), Dropout(0.5).eval()(x) is x
         ([0.0, 2.0], True)
-        >>> Dropout(0.5).eval()(x) is x
-        True
     """
 
-    def __init__(self, rate: float, *, variational: bool = False):
+    def __init__(self, rate: float):
         super().__init__()
         if not 0 <= rate < 1:
             raise ValueError(f"dropout is {rate}; it must be 0 or more and below 1")
-        self.rate, self.variational = rate, variational
+        self.rate = rate
 
     def extra_repr(self) -> str:
-        return f"{self.rate}, variational={self.variational}"
+        return str(self.rate)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return y, (batch, time, features), for x of the same shape; at rate 0 no random number is drawn."""
         if not self.training or self.rate == 0:
             return x
-        steps = 1 if self.variational else x.shape[1]
-        m = x.new_empty(x.shape[0], steps, x.shape[2]).bernoulli_(1 - self.rate)  # (batch, time or 1, features)
+        m = x.new_empty(x.shape).bernoulli_(1 - self.rate)  # (batch, time, features)
         return x * (m / (1 - self.rate))
 
 
@@ -229,7 +223,7 @@ def make_stack(
         ValueError: the core is unknown, or there is no layer.
     """
     sizes = input_sizes(input_size, hidden_size, num_layers)
-    if core.startswith("torch-") and not (dropout.rate and dropout.variational):  # PyTorch has only the other kind
+    if core.startswith("torch-"):
         own = {"num_layers": num_layers, "dropout": dropout.rate if num_layers > 1 else 0.0}
         return Stack([make_layer(core, input_size, hidden_size, {**(cell_options or {}), **own})])
     return Stack((make_layer(core, size, hidden_size, cell_options) for size in sizes), dropout)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch.nn.functional import cross_entropy
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequence
+from torch.nn.utils.rnn import pad_sequence
 
 from unrolled.text.numbers import check_range, symbol_numbers, symbol_row
 
@@ -115,14 +115,6 @@ class Batch(NamedTuple):
     targets: torch.Tensor
     mask: torch.Tensor
     lengths: torch.Tensor
-
-    def pack(self, vectors: torch.Tensor) -> PackedSequence:
-        """Return vectors, (batch, time, features), packed without the pads for the recurrent networks of ``torch.nn``.
-
-        They return packed hidden states, which ``torch.nn.utils.rnn.pad_packed_sequence`` pads again, and the state
-        after the last symbol of each sentence.
-        """
-        return pack_padded_sequence(vectors, self.lengths.cpu(), batch_first=True, enforce_sorted=False)
 
 
 class Sentences:

@@ -15,7 +15,6 @@ import math
 import random
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -122,29 +121,6 @@ class StoryGrammar(Grammar):
     def entropy_per_word(self) -> float:
         """Return the floor in nats per word, newlines included."""
         return self.entropy() / self.expected_words()
-
-    def chance(self, kind: str) -> float:
-        """Return the probability that a reader without memory gives to the first character of a recalled value.
-
-        This reader knows which list the value comes from and predicts each first character by its share of the list,
-        so the mean probability of the right character is the sum of the squared shares. If the slots of a kind differ
-        (she and he begin with different letters, her and his with the same), this is the mean over all recalls.
-
-        Args:
-            kind: one of the values of `Recall.kind`.
-
-        Raises:
-            ValueError: no story recalls that kind.
-        """
-        recalled = {slot for symbol in self.rules for slot in self.slots(symbol) if not slot.draws}
-        if kind not in (kinds := {slot.kind for slot in recalled}):
-            raise ValueError(f"kind is {kind!r}; the stories recall {', '.join(sorted(kinds))}")
-        chances = {}  # slot -> the mean probability of its first character
-        for slot in recalled:
-            if slot.kind == kind:
-                first = Counter(self.written(slot.form, value)[1][0] for value in self.values[slot.symbol])
-                chances[slot] = sum(count**2 for count in first.values()) / first.total() ** 2
-        return self.expect(lambda part, left: chances.get(part, 0)) / self.expect(lambda part, left: part in chances)
 
     def _expected_size(self, size: Callable[[str], int]) -> float:
         """Return the mean over all stories of a size summed over texts and values as written; a newline adds 1."""

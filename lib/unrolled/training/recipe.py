@@ -8,12 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
-OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
-CHOICES = {
-    "optimizer": tuple(OPTIMIZERS),
-    "schedule": ("cosine", "constant", "plateau"),
-    "precision": ("float32", "bf16"),
-}
+OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+CHOICES = {"optimizer": tuple(OPTIMIZERS), "schedule": ("cosine", "constant"), "precision": ("float32", "bf16")}
 
 
 @dataclass(frozen=True)
@@ -29,17 +25,12 @@ class Recipe:
         carry: whether each window starts from the state at the end of the previous one, or from the initial state.
         reset: the probability that a stream starts from the initial state in a window, although the state is carried.
             Streams begin too rarely to teach a network how a text begins: with 0, once in a pass over the text.
-        optimizer: ``"adam"`` (Kingma & Ba 2015), ``"adamw"`` (Loshchilov & Hutter 2019) or ``"sgd"``, plain gradient
-            descent without momentum.
-        weight_decay: λ. Adam and SGD add λ w to the clipped gradient of the weights w; AdamW leaves the gradient alone
-            and subtracts rate · λ w from the weights.
-        schedule: ``"cosine"``, ``"constant"`` or ``"plateau"``, which needs a validation text; see `rate`.
+        optimizer: ``"adam"`` (Kingma & Ba 2015) or ``"sgd"``, plain gradient descent without momentum.
+        schedule: ``"cosine"`` or ``"constant"``; see `rate`.
         patience: stop after so many validations in a row without a new lowest score, and restore the weights that had
             the lowest one; 0 trains to the end and keeps the last weights.
         precision: ``"float32"``, or ``"bf16"`` to multiply in bfloat16 in training (mixed precision). The weights, the
             optimizer and the validation stay in float32.
-        compile: whether `torch.compile` translates the model first; the result is the same up to rounding. Of the
-            book's own cells every step is translated, which can take minutes.
 
     Raises:
         ValueError: a value is out of range or unknown; the message names it and says what is right.
@@ -62,11 +53,9 @@ class Recipe:
     carry: bool = True
     reset: float = 0.0
     optimizer: str = "adam"
-    weight_decay: float = 0.0
     schedule: str = "cosine"
     patience: int = 0
     precision: str = "float32"
-    compile: bool = False
 
     def __post_init__(self):
         for name in ("updates", "learning_rate", "clip"):
@@ -76,34 +65,24 @@ class Recipe:
             raise ValueError(f"reset is {self.reset}; a probability is 0 or more and at most 1")
         if self.reset and not self.carry:
             raise ValueError(f"reset is {self.reset}, but carry is False: every window starts from the initial state")
-        for name in ("weight_decay", "patience"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more")
+        if not self.patience >= 0:
+            raise ValueError(f"patience is {self.patience}; it must be 0 or more")
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it can be one of {', '.join(choices)}")
 
-    @property
-    def needs_validation(self) -> bool:
-        """Whether scores on a validation text decide how the training goes on."""
-        return self.schedule == "plateau" or self.patience > 0
-
-    def rate(self, update: int, setbacks: int = 0) -> float:
+    def rate(self, update: int) -> float:
         """Return the learning rate of an update.
 
             constant    learning_rate
-            plateau     learning_rate / 4^setbacks                      as in PyTorch's word-language-model example
             cosine      learning_rate · (update + 1) / warm_up          in the first tenth, the warm-up
                         learning_rate · ½ (1 + cos π p)                 after it, with p rising from 0 to 1
 
         Args:
             update: its number, 0 … updates − 1.
-            setbacks: the number of validations so far that brought no new lowest score.
         """
         if self.schedule == "constant":
             return self.learning_rate
-        if self.schedule == "plateau":
-            return self.learning_rate * 0.25**setbacks
         warm_up = max(1, self.updates // 10)
         if update < warm_up:
             return self.learning_rate * (update + 1) / warm_up
@@ -112,9 +91,5 @@ class Recipe:
     def optimizer_of(self, weights: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """Return the optimizer of these weights; each of its steps is one fused operation where PyTorch has one."""
         weights = list(weights)
-        return OPTIMIZERS[self.optimizer](
-            weights,
-            lr=self.learning_rate,
-            weight_decay=self.weight_decay,
-            fused=all(weight.device.type in ("cpu", "cuda") for weight in weights),
-        )
+        fused = all(weight.device.type in ("cpu", "cuda") for weight in weights)
+        return OPTIMIZERS[self.optimizer](weights, lr=self.learning_rate, fused=fused)
