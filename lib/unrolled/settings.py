@@ -8,8 +8,6 @@ Every environment variable that changes what a chapter computes is read here and
 - ``UNROLLED_THREADS``: the number of CPU threads for PyTorch, by default its own choice.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from typing import TypeVar

@@ -4,8 +4,6 @@ Callers give sequences as rows, (…, time, size), where … is empty for one se
 door on, the steps are the first axis, (time + 1, …, size), so that h[t] is h_t. Row 0 is NaN where there is no step 0.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Everything by step is indexed by t: h[t] is h_t, (time + 1, …, hidden_size), w
 (batch,) for several. A comment names the equation that its line computes.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

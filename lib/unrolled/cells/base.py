@@ -1,7 +1,5 @@
 """What every recurrent cell shares: its blocks of weights, and its step from state to state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

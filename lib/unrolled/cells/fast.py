@@ -3,8 +3,6 @@
 `FAST` is looked up by the exact type of a cell. So a subclass, which may have steps of its own, has them run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

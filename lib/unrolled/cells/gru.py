@@ -1,7 +1,5 @@
 """The gated recurrent unit, with the reset gate before or after the recurrent product."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

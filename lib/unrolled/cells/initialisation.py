@@ -1,7 +1,5 @@
 """How the weights of a cell are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

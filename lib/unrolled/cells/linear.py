@@ -1,7 +1,5 @@
 """Cells whose step is linear in the state, so that a whole sequence is one scan (chapter 13)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Attention without a softmax, whose past fits into a matrix: a recurrent cell (chapter 13)."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn.functional import elu, linear, logsigmoid

@@ -1,7 +1,5 @@
 """The LSTM as it is used today, and as it was in 1997."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

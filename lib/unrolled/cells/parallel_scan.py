@@ -5,8 +5,6 @@ combination is associative, so the steps may be combined in any grouping, neighb
 the place of a loop of length T (Blelloch 1990; Martin & Cundy 2018).
 """
 
-from __future__ import annotations
-
 import torch
 from torch.autograd.function import FunctionCtx, once_differentiable
 

@@ -1,7 +1,5 @@
 """The vanilla recurrent cell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

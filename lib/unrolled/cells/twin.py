@@ -1,7 +1,5 @@
 """What the cells that PyTorch has too share: the conversion of weights in both directions."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import torch

@@ -1,7 +1,5 @@
 """Search for the most probable text with several hypotheses at a time: beam search."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

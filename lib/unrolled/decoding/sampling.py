@@ -9,8 +9,6 @@ Several can be combined; they act in this order. The state is carried: every sym
 ahead than one symbol.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Protocol
 

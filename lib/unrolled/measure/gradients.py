@@ -6,8 +6,6 @@ measured with ``model.core.layers[0]``, ``model.embedding(tokens)`` and
 ``lambda last: cross_entropy(model.output(last), target, reduction="none")``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

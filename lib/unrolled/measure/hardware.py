@@ -1,7 +1,5 @@
 """How fast is the machine that runs this: operations a second, and bytes a second (chapter 12)?"""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """The Jacobian of every step of a cell, from its equations: the whole state with respect to the one before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import singledispatch
 

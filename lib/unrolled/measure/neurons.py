@@ -1,7 +1,5 @@
 """Find single units that stand for something, without being misled by the large number of units."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

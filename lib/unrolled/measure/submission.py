@@ -5,8 +5,6 @@ of all symbols, as they are before that character is known. From these the price
 `evaluation`: every character of the test is predicted once, and the nats are summed and divided once, at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Read whole sequences of known lengths, layer by layer, from the left, from the right, or from both sides."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From one sequence to another: an encoder reads the source, a decoder writes the target, with or without attention."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Save a trained model and its vocabulary in one file, and load both again."""
 
-from __future__ import annotations
-
 import pickle
 import zipfile
 from pathlib import Path

@@ -4,8 +4,6 @@ A layer is one of the book's cells or one of PyTorch's networks. `unroll_layer` 
 several of them, with or without dropout between them and residual connections.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,9 +1,7 @@
 """Tag words by the states of two language models that were trained on text without tags: the idea of ELMo."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import nn
@@ -112,7 +110,7 @@ class PretrainedTagger(TaggingNetwork):
         self.encoder = Encoder(2 * states, hidden_size, core=core, direction="both")
         self.output = nn.Linear(self.encoder.output_size, num_tags)  # W_hy, b_y
 
-    def adopt(self, forward: LanguageModel, backward: LanguageModel) -> PretrainedTagger:
+    def adopt(self, forward: LanguageModel, backward: LanguageModel) -> Self:
         """Take over the weights of two trained language models, and return the tagger.
 
         Args:

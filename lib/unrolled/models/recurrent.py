@@ -1,7 +1,5 @@
 """The recurrent language model: embedding, recurrent core, output layer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Give each word of a sentence a tag: from what stands around it, or from all that an encoder has read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Count the n-grams of a text, all orders at once, in one sort."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ model of this book does: ``model(tokens, state) -> (logits, state)``, where the 
 the beginning of a text the contexts are shorter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ axes, of which contenders, with which configurations, on which machine and when.
 lab run NAME --record``) and nothing else does: one digest over all of it shows a number that was changed by hand.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import json

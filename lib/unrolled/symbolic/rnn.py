@@ -9,8 +9,6 @@
 `symbolic.recurrence` says what a node is, and holds all that does not depend on the cell.
 """
 
-from __future__ import annotations
-
 import sympy as sp
 
 from unrolled import bptt

@@ -1,7 +1,5 @@
 """Arrange symbol numbers for training: a long sequence as parallel streams, sentences as padded batches."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

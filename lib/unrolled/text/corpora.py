@@ -5,8 +5,6 @@ come from the cache, and pooch downloads what is missing or damaged there. Eithe
 that ``registry.txt`` gives.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 from dataclasses import dataclass

@@ -20,8 +20,6 @@ and on every path each variable must be bound once, before it is used; `Grammar`
 newlines in templates.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

@@ -3,8 +3,6 @@
 The files are listed in ``registry.txt``, one a line: path below the mirror or the cache, digest, address, note.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

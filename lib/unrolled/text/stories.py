@@ -9,8 +9,6 @@ one derivation (the tests count them with a parser), so this product is the prob
 given text, the value to compare with is −log p of that text.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re
@@ -21,7 +19,7 @@ from functools import cache, cached_property
 from importlib import resources
 from itertools import accumulate
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from unrolled.text.grammar import PRONOUNS, Grammar, Rule, Slot
 
@@ -230,7 +228,7 @@ class StoryCorpus:
         """The floor for this text: −log p divided by its number of characters, newlines included."""
         return -self.log_prob / len(self.text)
 
-    def split(self, fraction: float = 0.9) -> tuple[StoryCorpus, StoryCorpus]:
+    def split(self, fraction: float = 0.9) -> tuple[Self, Self]:
         """Cut the corpus in two at the story boundary nearest to this fraction of its characters.
 
         Raises:

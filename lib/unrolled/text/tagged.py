@@ -5,8 +5,6 @@ whoever reads the whole story can be right every time. Whoever reads only from t
 decides whether it stands for a person, as in "thanked her", or for an owner, as in "her friend".
 """
 
-from __future__ import annotations
-
 import random
 from bisect import bisect_right
 from collections.abc import Iterable

@@ -11,8 +11,6 @@ which is what a single process computes from the whole batch, up to rounding. On
 process alone is the first of one, and every function here does the plain thing for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Train a language model by truncated backpropagation through time, or a model on examples, and never lose a run."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time

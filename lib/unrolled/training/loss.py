@@ -1,7 +1,5 @@
 """The cross-entropy that training minimises; where there are many logits, their gradient overwrites them."""
 
-from __future__ import annotations
-
 import torch
 from torch.autograd.function import once_differentiable
 from torch.nn import functional

@@ -1,7 +1,5 @@
 """How to train: the optimizer, the learning rate of every update, the arithmetic, and when to stop."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The state of a training between two updates, and the history of its losses and scores."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import torch
