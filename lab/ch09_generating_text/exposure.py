@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from lab.ch09_generating_text.judge import Judge, beginnings
+from lab.ch09_generating_text.scheduled_sampling import ScheduledSampling
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded, encoded
@@ -88,7 +89,7 @@ FURTHER = {"recipe": recipe(symbols_per_update=2048, seq_len=64, updates=UPDATES
 
 def _sampling(least: float) -> Config:
     """Return what trusts the text less and less: in the end half of the time, or 95 times in a hundred."""
-    return TRAINING | {"model": model("ScheduledSampling", least=least, ramp=UPDATES, **SIZE)}
+    return TRAINING | {"model": model(ScheduledSampling.__name__, least=least, ramp=UPDATES, **SIZE)}
 
 
 EXPERIMENTS = (

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 
+from lab.ch10_depth_and_direction.pretrained import PretrainedTagger
 from lab.ch10_depth_and_direction.tagging import answers, given_tags, numbered
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.texts import Encoded
@@ -24,7 +25,7 @@ from lab.engine.training import (
     parameters,
     shared_language_model,
 )
-from unrolled.models import NeuralModel, PretrainedTagger, TaggingNetwork
+from unrolled.models import NeuralModel, TaggingNetwork
 from unrolled.records import Metric
 from unrolled.text import Examples, TaggedCorpus, pad_tagged
 

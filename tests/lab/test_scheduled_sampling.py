@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from lab.ch09_generating_text.scheduled_sampling import ScheduledSampling
 from small_runs import RECIPE, TOKENS
-from unrolled.models import LanguageModel, ScheduledSampling, load_model, save_model
+from unrolled.models import LanguageModel, load_model, save_model
 from unrolled.text import Vocabulary
 from unrolled.training import train
 
@@ -33,6 +34,14 @@ def test_tokens_that_do_not_fit_are_named_whether_the_text_is_trusted_or_not():
         for shape in ((4,), (2, 0)):
             with pytest.raises(ValueError, match=r"two axes are expected: \(batch, time\), with at least one step"):
                 model(torch.zeros(shape, dtype=torch.long))
+
+
+@pytest.mark.parametrize("wrong", [-1, -100, 7, 2**40])
+def test_a_number_of_no_symbol_is_refused_although_the_model_reads_its_own(wrong):
+    model = sampling(least=0.0, ramp=1)
+    model.calls.fill_(1)
+    with pytest.raises(ValueError, match=f"run from .*{wrong}.*; symbols are numbered 0 to 6: encode"):
+        model(torch.tensor([[0, 1, wrong, 1]]))
 
 
 def test_without_training_or_with_full_trust_it_is_a_language_model():
