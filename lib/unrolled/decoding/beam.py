@@ -136,8 +136,7 @@ def translate(
         start: what the decoder reads before the first symbol.
         stop: the number of the symbol that ends a target.
         length: the largest number of symbols of a target, its end symbol included.
-        width: the number of hypotheses to keep for each source.
-        alpha: α, as in `beam_search`.
+        width, alpha: as in `beam_search`.
 
     Returns:
         One hypothesis for each source; its last symbol is the end symbol, unless it is as long as may be.

@@ -182,16 +182,10 @@ def input_sizes(input_size: int, output_size: int, num_layers: int) -> list[int]
 
 
 def make_layer(core: str, input_size: int, hidden_size: int, options: Mapping[str, Any] | None) -> RecurrentLayer:
-    """Return an untrained layer: a cell, or PyTorch's network.
-
-    Args:
-        core: one of `CORES`.
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the state.
-        options: the keywords of the cell or of PyTorch's network.
+    """Return an untrained layer, a cell or PyTorch's network, with these keywords of its own.
 
     Raises:
-        ValueError: the core is unknown.
+        ValueError: the core is none of `CORES`.
     """
     if core not in CORES:
         raise ValueError(f"core is {core!r}; it can be one of {', '.join(CORES)}")
@@ -209,13 +203,7 @@ def make_stack(
     cell_options: Mapping[str, Any] | None,
     dropout: Dropout,
 ) -> Stack:
-    """Return untrained layers of one kind, with dropout between them.
-
-    Args:
-        core, input_size, hidden_size: as in `make_layer`, the same core and state for every layer.
-        num_layers: the number of layers.
-        cell_options: keywords for every cell.
-        dropout: what every layer but the first reads through.
+    """Return untrained layers of one kind, each with the same core, state and keywords, and dropout between them.
 
     Raises:
         ValueError: the core is unknown, or there is no layer.
