@@ -74,9 +74,7 @@ def prepare(
     step_weights: np.ndarray | None,
     **states: np.ndarray | None,
 ) -> tuple[np.ndarray, ...]:
-    """Check the arguments of a forward pass, and index them by t.
-
-    The arithmetic is done in the arrays' own type, and in float64 where they are integers.
+    """Check the arguments of a forward pass, and index them by t; integers become float64.
 
     Args:
         parameters: the weights; None stands for one that the network does not have. The first one has hidden_size rows.

@@ -145,7 +145,6 @@ def translate(
         ValueError: what ``encode`` and `beam_search` raise.
 
     Example:
-        >>> from unrolled.models import EncoderDecoder
         >>> model = EncoderDecoder(5, 6, hidden_size=8, attention="dot")
         >>> sources, lengths = torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1])
         >>> targets = translate(model, sources, lengths, start=0, stop=1, length=4, width=3)

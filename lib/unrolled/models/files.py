@@ -40,8 +40,6 @@ def save_model(path: Path, model: Network, *vocabularies: Vocabulary | WordVocab
 
     Example:
         >>> import tempfile
-        >>> from unrolled.models import LanguageModel, load_model, save_model
-        >>> from unrolled.text import Vocabulary
         >>> model = LanguageModel(3, hidden_size=4)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_model(Path(folder, "small.model"), model, Vocabulary("abc"))

@@ -129,12 +129,6 @@ def unroll_layer(layer: RecurrentLayer, inputs: torch.Tensor, state: State | Non
 
     Raises:
         ValueError: the state does not fit, or what `cells.unroll` raises.
-
-    Example:
-        >>> gru = nn.GRU(3, 4, num_layers=2, batch_first=True)
-        >>> states, state = unroll_layer(gru, torch.randn(2, 5, 3), (torch.zeros(2, 4), torch.zeros(2, 4)))
-        >>> states.shape, [part.shape for part in state]
-        (torch.Size([2, 5, 4]), [torch.Size([2, 4]), torch.Size([2, 4])])
     """
     if isinstance(layer, Cell):
         return unroll(layer, inputs, state)

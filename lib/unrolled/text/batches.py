@@ -194,12 +194,7 @@ class Sentences:
 
 
 def padded(rows: list[torch.Tensor], pad: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return rows of symbol numbers side by side, (batch, time), where they are no pads, and their lengths, (batch,).
-
-    >>> padded([torch.tensor([5, 6]), torch.tensor([7])], pad=1)[0]
-    tensor([[5, 6],
-            [7, 1]])
-    """
+    """Return rows of symbol numbers side by side, (batch, time), where they are no pads, and the lengths, (batch,)."""
     numbers = pad_sequence(rows, batch_first=True, padding_value=pad)  # (batch, time)
     lengths = torch.tensor([len(row) for row in rows], device=numbers.device)
     return numbers, torch.arange(numbers.shape[1], device=numbers.device) < lengths[:, None], lengths
@@ -212,9 +207,6 @@ def similar_lengths(lengths: torch.Tensor, batch: int, seed: int) -> list[list[i
         lengths: of each row, (rows,).
         batch: the number of rows in a batch; that of the longest ones may be smaller.
         seed: determines the order of the batches and how rows of equal length are grouped.
-
-    >>> similar_lengths(torch.tensor([9, 2, 8, 3]), batch=2, seed=0)
-    [[1, 3], [2, 0]]
     """
     generator = torch.Generator().manual_seed(seed)
     shuffled = torch.randperm(len(lengths), generator=generator)

@@ -94,11 +94,6 @@ def tag_story(rng: random.Random) -> TaggedSentence:
 
     Args:
         rng: the source of the draws.
-
-    Example:
-        >>> story = tag_story(random.Random(0))
-        >>> [pair for pair in zip(*story, strict=True)][7:12]
-        [('gentle', 'trait'), ('child', 'other'), ('called', 'other'), ('Kitty', 'name'), ('.', 'other')]
     """
     draft = _TaggedDraft(rng)
     draft.write("story")

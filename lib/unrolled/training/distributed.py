@@ -65,13 +65,7 @@ def launched() -> bool:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Let this process work as if it were the only one, for the length of the ``with`` block.
-
-    Example:
-        >>> with alone():
-        ...     count()
-        1
-    """
+    """Let this process work as if it were the only one, for the length of the ``with`` block."""
     token = _ALONE.set(True)
     try:
         yield
@@ -148,10 +142,6 @@ def first(make: Callable[[], T]) -> T:
 
     Args:
         make: the function. With several processes its result must be something that `pickle` takes.
-
-    Example:
-        >>> first(lambda: "written once")
-        'written once'
     """
     if count() == 1:
         return make()

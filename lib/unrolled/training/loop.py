@@ -64,7 +64,6 @@ def train(
 
     Example:
         >>> from unrolled.models import LanguageModel
-        >>> from unrolled.training import Recipe, train
         >>> _ = torch.manual_seed(0)
         >>> model, tokens = LanguageModel(5, hidden_size=16), torch.arange(400) % 5  # 0 1 2 3 4 0 1 2 …
         >>> recipe = Recipe(updates=30, batch=4, seq_len=8, learning_rate=0.03)
@@ -124,7 +123,7 @@ def train_examples(
 
     Example:
         >>> from unrolled.models import Tagger
-        >>> from unrolled.text import Examples, pad_tagged
+        >>> from unrolled.text import pad_tagged
         >>> _ = torch.manual_seed(0)
         >>> words = torch.arange(40).view(8, 5) % 7
         >>> examples = Examples([(row, row % 2) for row in words], batch=4, padded=pad_tagged)
