@@ -5,6 +5,7 @@ import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from unrolled.cells import CELLS, unroll
+from unrolled.cells.twin import WEIGHTS
 from unrolled.models import LanguageModel
 from unrolled.text import Sentences, backwards, last_states, masked_loss
 
@@ -73,8 +74,9 @@ def test_packed_sentences_through_torchs_layers_equal_masked_ones_through_ours(k
     options = {"reset": "after"} if kind == "gru" else {}
     forward, reverse = (CELLS[kind](4, 6, **options).double() for _ in range(2))
     module = CELLS[kind].torch_layer(4, 6, batch_first=True, bidirectional=True, dtype=torch.float64)
-    forward.write_into(module, "_l0")
-    reverse.write_into(module, "_l0_reverse")
+    for cell, suffix in ((forward, "_l0"), (reverse, "_l0_reverse")):
+        for name, weight in zip(WEIGHTS, cell.torch_weights(), strict=True):
+            getattr(module, name + suffix).data.copy_(weight)
     embedding, weigh = torch.randn(V, 4, dtype=torch.float64), torch.randn(12, dtype=torch.float64)
     results = []
     for packed in (False, True):

@@ -48,9 +48,8 @@ def beam_search(
 
     This is the simpler normalisation of Wu et al. 2016, section 7; the other has (5 + n) / 6 in place of n.
 
-    A beam of width 1 decodes greedily; one of width V^length, with V symbols, overlooks nothing. A hypothesis that
-    could not win even if all that follows were certain is dropped, which changes no result. The state is carried: every
-    symbol of a hypothesis is read once.
+    A beam of width 1 decodes greedily; one of width V^length, with V symbols, overlooks nothing. The state is carried:
+    every symbol of a hypothesis is read once.
 
     Args:
         model: the model that writes: an n-gram model, a window network, a recurrent network, an encoder–decoder.
@@ -108,7 +107,7 @@ def beam_search(
                 best[index] = Hypothesis(written[index, places[index]], score)
 
         to_beat = log_p.new_tensor([[hypothesis.score] for hypothesis in best])  # (batch, 1)
-        log_p = log_p.masked_fill(ended | (log_p / length**alpha <= to_beat), -math.inf)
+        log_p = log_p.masked_fill(ended | (log_p / length**alpha <= to_beat), -math.inf)  # what cannot win any more
         if log_p.isneginf().all():
             break
     return best

@@ -69,15 +69,12 @@ class NGram:
         return sum(table.nbytes for table in (*self.keys, *self.share, *self.rest))
 
     def __call__(self, tokens: torch.Tensor, state: np.ndarray | None = None) -> tuple[torch.Tensor, np.ndarray]:
-        """Return the log-probabilities of all symbols after each token, and the last state.
+        """Return ln p of all symbols after each token, float64, (batch, time, vocab_size), and the last state.
 
         Args:
             tokens: symbol numbers, (batch, time).
             state: the symbols before them, (batch, order − 1), with `NONE` where there is none; None stands for the
                 beginning of a text.
-
-        Returns:
-            ln p, float64, (batch, time, vocab_size), and the last state, (batch, order − 1).
 
         Raises:
             ValueError: another shape, or a number outside the vocabulary.

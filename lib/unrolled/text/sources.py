@@ -116,11 +116,7 @@ def by_word(texts: dict[str, str]) -> tuple[str, str, str]:
 
 
 def headword(line: str) -> str:
-    """Return the word that a line of a pronouncing dictionary is about, without the number of the alternative.
-
-    >>> headword("aalborg(2) AA1 L B AO0 R G")
-    'aalborg'
-    """
+    """Return the word that a line of a pronouncing dictionary is about, without the number of the alternative."""
     return re.sub(r"\(\d+\)$", "", line.split(maxsplit=1)[0])
 
 

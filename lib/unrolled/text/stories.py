@@ -12,6 +12,7 @@ given text, the value to compare with is −log p of that text.
 import math
 import random
 import re
+import tomllib
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -253,7 +254,7 @@ def grammar() -> StoryGrammar:
     >>> f"{grammar().entropy_per_character():.4f} nats per character"
     '0.1058 nats per character'
     """
-    return StoryGrammar.from_toml(resources.files(__package__).joinpath("stories.toml").read_text(encoding="utf-8"))
+    return StoryGrammar(tomllib.loads(resources.files(__package__).joinpath("stories.toml").read_text("utf-8")))
 
 
 def corpus(characters: int = 1_000_000, seed: int = 0) -> StoryCorpus:

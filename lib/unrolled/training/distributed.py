@@ -37,11 +37,6 @@ def together(device: torch.device) -> Iterator[None]:
 
     Raises:
         ValueError: a machine has fewer GPUs than processes.
-
-    Example:
-        >>> with together(torch.device("cpu")):  # in a process that torchrun did not start
-        ...     count(), rank(), share(batch=8)
-        (1, 0, slice(0, 8, None))
     """
     if not launched():
         yield
