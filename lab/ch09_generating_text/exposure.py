@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from lab.ch09_generating_text.judge import Judge, beginnings
+from lab.ch09_generating_text.scheduled_sampling import ScheduledSampling
 from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded, encoded
@@ -80,7 +81,7 @@ FURTHER = {"recipe": recipe(symbols_per_update=2048, seq_len=64, updates=UPDATES
 
 def _sampling(least: float) -> Config:
     """Return what trusts the text less and less: in the end half of the time, or 95 times in a hundred."""
-    return TRAINING | {"model": model("ScheduledSampling", least=least, ramp=UPDATES, **SIZE)}
+    return TRAINING | {"model": model(ScheduledSampling.__name__, least=least, ramp=UPDATES, **SIZE)}
 
 
 EXPERIMENTS = (

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import torch
 
+from lab.ch10_depth_and_direction.pretrained import PretrainedTagger
 from lab.ch10_depth_and_direction.tagging import RIGHT, answers, given_tags, numbered
 from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded
 from lab.engine.training import PARAMETERS, Answering, fit, fit_examples, mean_loss, model_of, parameters
-from unrolled.models import PretrainedTagger
 from unrolled.text import Examples, TaggedCorpus, pad_tagged
 
 

@@ -95,7 +95,7 @@ def search(config: Config, seed: int, folder: Path, trial: Trial | None = None) 
 
     def nats_after(number: int, updates: int) -> float:
         tried = with_setting(config, settings[number])
-        if not recipe_of(tried).needs_validation:
+        if not recipe_of(tried).patience:
             tried["validations"] = 0
         try:
             return trial(tried, updates, f"trial-{number}")

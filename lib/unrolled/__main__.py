@@ -2,8 +2,6 @@
 
 # ruff: noqa: E402 (Ctrl-C has to be provided for before PyTorch is imported, which takes seconds)
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -1,7 +1,5 @@
 """What the exercises' checks use: answers compared however they are written, and a sentence where one is no answer."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import math

@@ -4,8 +4,6 @@ The formulas are plain arithmetic, so that they take numbers and SymPy's symbols
 measured: parameters with ``numel``, operations with PyTorch's own counter, numbers kept with those that autograd saves.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 CELLS = {  # blocks of weights; numbers kept for the backward pass, and numbers carried, each for one unit
@@ -36,7 +34,7 @@ class Cost(NamedTuple):
     kept: Any
     state: Any
 
-    def __add__(self, other: Cost) -> Cost:
+    def __add__(self, other: "Cost") -> "Cost":
         return Cost(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
 
 

@@ -8,8 +8,6 @@ Every environment variable that changes what a chapter computes is read here and
 - ``UNROLLED_THREADS``: the number of CPU threads for PyTorch, by default its own choice.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from typing import TypeVar
@@ -27,10 +25,6 @@ def profile() -> str:
 
     Raises:
         ValueError: ``UNROLLED_PROFILE`` is set to something else.
-
-    Example:
-        >>> profile()
-        'quick'
     """
     name = os.environ.get("UNROLLED_PROFILE", "quick")
     if name not in PROFILES:
@@ -53,12 +47,7 @@ def budget(quick: Amount, full: Amount) -> Amount:
 
 
 def devices() -> list[str]:
-    """Return the names of the available devices, the fastest first.
-
-    Example:
-        >>> devices()[-1]
-        'cpu'
-    """
+    """Return the names of the available devices, the fastest first."""
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     return [name for name, is_available in available.items() if is_available]
 
@@ -71,10 +60,6 @@ def device() -> torch.device:
 
     Raises:
         ValueError: ``UNROLLED_DEVICE`` names a device that is not available.
-
-    Example:
-        >>> device()
-        device(type='cpu')
     """
     name = os.environ.get("UNROLLED_DEVICE", budget("cpu", devices()[0]))
     if name not in devices():
@@ -96,10 +81,6 @@ def begin() -> int:
 
     Raises:
         ValueError: ``UNROLLED_SEED`` or ``UNROLLED_THREADS`` is not an integer in range.
-
-    Example:
-        >>> begin()
-        0
     """
     if (threads := os.environ.get("UNROLLED_THREADS")) is not None:
         torch.set_num_threads(_integer(threads, "UNROLLED_THREADS", minimum=1))

@@ -1,7 +1,5 @@
 """Write a file so that a reader finds the old content or the new, and never half of it."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from lab.ch10_depth_and_direction import depth_width, pretraining, tagging
+from lab.ch10_depth_and_direction.pretrained import PretrainedTagger
 from lab.engine.texts import Encoded
 from small_experiments import small
-from unrolled.models import LanguageModel, PretrainedTagger, load_model
+from unrolled.models import LanguageModel, load_model
 from unrolled.text import TaggedCorpus, TaggedSentence
 
 # Depth against width

@@ -23,9 +23,9 @@ def test_the_shortest_of_the_rounds_counts_and_the_first_is_not_timed(clock):
 
 
 def test_the_roofs_are_amounts_over_seconds(clock):
-    gradients, sizes = [], hardware.Sizes(side=8, large=4096, small=1024)
+    gradients, sizes = [], {"side": 8, "large": 4096, "small": 1024}
     works = {"a": lambda: gradients.append(torch.is_grad_enabled())}
-    roofs, taken = hardware.measure(works, rounds=1, sizes=sizes)
+    roofs, taken = hardware.measure(works, rounds=1, **sizes)
     assert roofs == (2 * 8**3 / 4, 4096 / 2, 1024 / 3)
     assert taken == {"a": 4} and not any(gradients)
 

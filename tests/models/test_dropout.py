@@ -1,4 +1,4 @@
-"""Dropout has its places, its two kinds and no others; tied weights are one matrix."""
+"""Dropout has its places and no others; tied weights are one matrix."""
 
 import pytest
 import torch
@@ -8,29 +8,24 @@ from small_runs import RECIPE, TOKENS, stopped_and_resumed, tensors, weights
 from unrolled.models import CORES, Dropout, LanguageModel
 from unrolled.training import train
 
-KINDS = [False, True]
-
 
 def language_model(core="lstm", num_layers=2, **options) -> LanguageModel:
     torch.manual_seed(0)
     return LanguageModel(11, embedding_size=7, hidden_size=7, core=core, num_layers=num_layers, **options)
 
 
-@pytest.mark.parametrize("variational", KINDS)
-def test_a_share_is_zero_and_the_mean_stays(variational):
+def test_a_share_is_zero_and_the_mean_stays():
     torch.manual_seed(0)
-    y = Dropout(0.3, variational=variational)(torch.ones(200, 20, 50))
+    y = Dropout(0.3)(torch.ones(200, 20, 50))
     assert y.unique().tolist() == pytest.approx([0, 1 / 0.7])
     assert (y == 0).float().mean() == pytest.approx(0.3, abs=0.02) and y.mean() == pytest.approx(1, abs=0.02)
-    same_in_time = bool((y == y[:, :1]).all())
-    assert same_in_time == variational  # one mask for all steps of a row, or one for each
-    assert not (y[0] == y[1]).all()  # and another for every row
+    assert not (y[:, 0] == y[:, 1]).all() and not (y[0] == y[1]).all()  # a mask for every step of every row
 
 
 def test_without_a_rate_or_in_evaluation_nothing_is_drawn():
     x, tokens = torch.randn(2, 3, 4), torch.zeros(2, 5, dtype=torch.long)
     model, before = language_model(), torch.get_rng_state()
-    for dropout in (Dropout(0.0), Dropout(0.0, variational=True), Dropout(0.5).eval()):
+    for dropout in (Dropout(0.0), Dropout(0.5).eval()):
         assert dropout(x) is x
     model(tokens)
     assert torch.equal(torch.get_rng_state(), before)
@@ -43,25 +38,24 @@ def test_without_a_rate_or_in_evaluation_nothing_is_drawn():
 def test_dropout_leaves_the_first_weights_as_they_are_and_the_model_in_evaluation(core, num_layers):
     tokens = torch.arange(10).view(2, 5)
     plain = language_model(core, num_layers).eval()
-    for variational in KINDS:
-        model = language_model(core, num_layers, dropout=0.5, variational=variational)
-        pairs = zip(model.parameters(), plain.parameters(), strict=True)
-        assert all(torch.equal(*pair) for pair in pairs)
-        assert not torch.equal(model(tokens)[0], model(tokens)[0])
-        (logits, state), (expected, expected_state) = model.eval()(tokens), plain(tokens)
-        assert torch.allclose(logits, expected, atol=1e-6)
-        for part, expected_part in zip(tensors(state), tensors(expected_state), strict=True):
-            assert torch.allclose(part, expected_part, atol=1e-6)
-        first, state = model(tokens[:, :2])
-        second, _ = model(tokens[:, 2:], state)
-        assert torch.allclose(torch.cat([first, second], dim=1), logits, atol=1e-6)
+    model = language_model(core, num_layers, dropout=0.5)
+    pairs = zip(model.parameters(), plain.parameters(), strict=True)
+    assert all(torch.equal(*pair) for pair in pairs)
+    assert not torch.equal(model(tokens)[0], model(tokens)[0])
+    (logits, state), (expected, expected_state) = model.eval()(tokens), plain(tokens)
+    assert torch.allclose(logits, expected, atol=1e-6)
+    for part, expected_part in zip(tensors(state), tensors(expected_state), strict=True):
+        assert torch.allclose(part, expected_part, atol=1e-6)
+    first, state = model(tokens[:, :2])
+    second, _ = model(tokens[:, 2:], state)
+    assert torch.allclose(torch.cat([first, second], dim=1), logits, atol=1e-6)
 
 
 @pytest.mark.parametrize("num_layers", [1, 3])
-@pytest.mark.parametrize("core", ["lstm", "gru", "torch-lstm"])
+@pytest.mark.parametrize("core", ["lstm", "gru"])
 def test_the_masks_are_where_zaremba_put_them(core, num_layers, monkeypatch):
     """With masks that are known, each layer reads a masked sequence and none masks its own state."""
-    model = language_model(core, num_layers, dropout=0.5, variational=True).double()
+    model = language_model(core, num_layers, dropout=0.5).double()
     plain = language_model(core, num_layers).double()
     masks = []
 
@@ -73,36 +67,29 @@ def test_the_masks_are_where_zaremba_put_them(core, num_layers, monkeypatch):
     tokens = torch.randint(11, (2, 6))
     logits, _ = model(tokens)
     assert len(masks) == num_layers + 1
-    rnn = plain.core.layers[0] if core.startswith("torch") else None
     x = plain.embedding(tokens)
     for layer in range(num_layers):
         x = x * masks[layer]
-        if rnn is not None:
-            alone = torch.nn.LSTM(7, 7, batch_first=True, dtype=torch.float64)
-            own = {name: getattr(rnn, name.replace("_l0", f"_l{layer}")) for name in alone.state_dict()}
-            alone.load_state_dict(own)
-            x, _ = alone(x)
-        else:
-            cell = plain.core.layers[layer]
-            states, state = [], cell.initial_state(x[:, 0])
-            for step in x.unbind(1):
-                state = cell(step, state)
-                states.append(state[0] if isinstance(state, tuple) else state)
-            x = torch.stack(states, dim=1)
+        cell = plain.core.layers[layer]
+        states, state = [], cell.initial_state(x[:, 0])
+        for step in x.unbind(1):
+            state = cell(step, state)
+            states.append(state[0] if isinstance(state, tuple) else state)
+        x = torch.stack(states, dim=1)
     assert torch.allclose(logits, plain.output(x * masks[-1]), atol=1e-10)
 
 
-def test_the_other_kind_between_torchs_layers_is_torchs():
+def test_the_dropout_between_torchs_layers_is_torchs():
     model = language_model("torch-gru", 3, dropout=0.4)
     assert model.core.layers[0].dropout == 0.4
     assert language_model("torch-gru", 1, dropout=0.4).core.layers[0].dropout == 0
-    assert model.dropout.rate == 0.4 and not model.dropout.variational
+    assert model.dropout.rate == 0.4
 
 
 def test_a_run_with_dropout_and_tied_weights_resumes_to_the_bit(tmp_path):
     def made(seed):
         torch.manual_seed(seed)
-        options = {"num_layers": 2, "dropout": 0.3, "variational": True, "tied": True}
+        options = {"num_layers": 2, "dropout": 0.3, "tied": True}
         return LanguageModel(7, embedding_size=8, hidden_size=8, **options)
 
     whole = made(seed=0)

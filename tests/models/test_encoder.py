@@ -10,8 +10,6 @@ from unrolled.models import (
     CORES,
     Encoder,
     LanguageModel,
-    LayerMixture,
-    PretrainedTagger,
     ResidualLM,
     Tagger,
     WindowTagger,
@@ -35,7 +33,7 @@ def vectors(size=3):
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("direction", ["forward", "backward", "both"])
 def test_a_padded_batch_equals_one_by_one(core, direction):
-    encoder = Encoder(3, 4, core=core, num_layers=2, direction=direction, residual=True).double()
+    encoder = Encoder(3, 4, core=core, num_layers=2, direction=direction).double()
     x = vectors()
     states = encoder(x, LENGTHS)
     summary = encoder.summary(states, LENGTHS)
@@ -76,15 +74,12 @@ def test_each_direction_sees_its_side_of_the_sequence(direction, past, future):
     assert seen.tolist() == [bool(past)] * 3 + [True] + [bool(future)] * 2
 
 
-def test_a_residual_layer_adds_what_it_reads():
-    plain, residual = (Encoder(3, 4, num_layers=3, residual=flag).double() for flag in (False, True))
-    residual.load_state_dict(plain.state_dict())
-    x = vectors()
-    first, second, third = residual.all_layers(x, LENGTHS)
-    assert torch.equal(first, plain.all_layers(x, LENGTHS)[0])
-    for below, above, layer in ((first, second, 1), (second, third, 2)):
-        sides = [read_from(side, residual.layers[layer][side], below, LENGTHS) for side in residual.sides]
-        assert torch.allclose(above, below + torch.cat(sides, dim=2), **CLOSE)
+def test_a_layer_reads_all_that_the_one_below_says():
+    encoder, x = Encoder(3, 4, num_layers=3).double(), vectors()
+    outputs = encoder.all_layers(x, LENGTHS)
+    for layer, below, above in zip(encoder.layers, [x, *outputs], outputs, strict=False):
+        sides = [read_from(side, layer[side], below, LENGTHS) for side in encoder.sides]
+        assert torch.equal(above, torch.cat(sides, dim=2))
 
 
 def test_a_residual_language_model_adds_what_each_layer_reads_and_carries_its_state():
@@ -111,11 +106,8 @@ def test_a_residual_language_model_adds_what_each_layer_reads_and_carries_its_st
 def taggers():
     return {
         "forward": Tagger(9, 4, hidden_size=5, direction="forward"),
-        "both": Tagger(9, 4, hidden_size=5, num_layers=2, direction="both", residual=True),
+        "both": Tagger(9, 4, hidden_size=5, num_layers=2, direction="both"),
         "window": WindowTagger(9, 4, reach=2),
-        "pretrained": PretrainedTagger(
-            9, 4, language_model={"embedding_size": 4, "hidden_size": 6, "num_layers": 2}, hidden_size=5
-        ),
     }
 
 
@@ -161,36 +153,6 @@ def test_a_window_sees_so_far_and_no_further():
         WindowTagger(9, 4, reach=-1)
 
 
-def test_language_models_are_adopted_stay_as_they_are_and_read_their_own_side():
-    options = {"embedding_size": 4, "hidden_size": 6, "core": "gru"}
-    forward, backward = (LanguageModel(9, **options) for _ in range(2))
-    tagger = PretrainedTagger(9, 4, language_model=options).adopt(forward, backward)
-    tokens, lengths = torch.randint(9, (3, 6)), LENGTHS
-    embedded, states = tagger.all_layers(tokens, lengths)
-    for row, length in enumerate(lengths.tolist()):
-        sentence = tokens[row : row + 1, :length]
-        left, _ = forward.hidden_states(sentence)
-        right, _ = backward.hidden_states(sentence.flip(1))
-        assert torch.allclose(states[row, :length, :6], left[0], atol=1e-6)
-        assert torch.allclose(states[row, :length, 6:], right.flip(1)[0], atol=1e-6)
-        assert torch.equal(embedded[row, :length, :4], forward.embedding(sentence)[0])
-        assert not embedded[row, :length, 4:6].any()
-    tagger.loss(pad_tagged([(row, row % 4) for row in tokens])).backward()
-    assert all(weight.grad is None and not weight.requires_grad for weight in tagger.readers.parameters())
-    assert tagger.mixture.w.grad.abs().sum() > 0 and tagger.output.weight.grad.abs().sum() > 0
-
-
-def test_a_mixture_is_its_formula():
-    mixture = LayerMixture(2)
-    with torch.no_grad():
-        mixture.w.copy_(torch.tensor([1.0, 3.0]).log())
-        mixture.gamma.fill_(2.0)
-    lower, upper = torch.randn(2, 5, 3), torch.randn(2, 5, 3)
-    assert torch.allclose(mixture([lower, upper]), 2 * (0.25 * lower + 0.75 * upper))
-    with pytest.raises(ValueError, match="there are 3 layers; the mixture has 2 weights"):
-        mixture([lower, lower, upper])
-
-
 @pytest.mark.parametrize(
     "make, message",
     [
@@ -199,8 +161,6 @@ def test_a_mixture_is_its_formula():
         (lambda: Encoder(3, 4, num_layers=0), "num_layers is 0"),
         (lambda: ResidualLM(5, num_layers=1), "num_layers is 1; a residual connection needs 2"),
         (lambda: ResidualLM(5, core="torch-gru"), "core is 'torch-gru'; residual connections"),
-        (lambda: PretrainedTagger(5, 2, language_model={"dropout": 0.1}), "leave out dropout"),
-        (lambda: PretrainedTagger(5, 2, language_model={"hidden_size": 4}), "embedding_size is 32 and hidden_size 4"),
     ],
 )
 def test_what_cannot_be_made_is_refused(make, message):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from unrolled.models import EncoderDecoder, LanguageModel, PretrainedTagger, ScheduledSampling, TaggingNetwork, files
+from unrolled.models import EncoderDecoder, LanguageModel, TaggingNetwork, files
 from unrolled.text import Vocabulary, WordVocabulary
 
 TWO_VOCABULARIES = [kind for kind in files.KINDS.values() if issubclass(kind, (TaggingNetwork, EncoderDecoder))]
@@ -12,8 +12,7 @@ TWO_VOCABULARIES = [kind for kind in files.KINDS.values() if issubclass(kind, (T
 @pytest.mark.parametrize("kind", [kind for kind in files.KINDS.values() if kind not in TWO_VOCABULARIES])
 def test_every_kind_of_language_model_is_made_again(kind, tmp_path):
     vocabulary = Vocabulary("abc")
-    own = {"least": 0.5, "ramp": 2} if kind is ScheduledSampling else {}
-    model = kind(len(vocabulary), hidden_size=8, **own).eval()
+    model = kind(len(vocabulary), hidden_size=8).eval()
     files.save_model(tmp_path / "a.model", model, vocabulary)
     again, symbols = files.load_model(tmp_path / "a.model")
     tokens = symbols.encode("abcab")[None]
@@ -22,8 +21,7 @@ def test_every_kind_of_language_model_is_made_again(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", TWO_VOCABULARIES)
 def test_every_kind_of_model_with_two_vocabularies_is_made_again(kind, tmp_path):
-    own = {"language_model": {"hidden_size": 8, "embedding_size": 4}} if kind is PretrainedTagger else {}
-    own |= {"attention": "dot", "core": "gru", "num_layers": 2, "direction": "both"} if kind is EncoderDecoder else {}
+    own = {"attention": "dot", "core": "gru", "num_layers": 2, "direction": "both"} if kind is EncoderDecoder else {}
     model, letters, sounds = kind(3, 4, hidden_size=8, **own), Vocabulary("abc"), WordVocabulary.of(["<unk>", *"uvw"])
     files.save_model(tmp_path / "a.model", model, letters, sounds)
     again, read, written = files.load_model(tmp_path / "a.model")

@@ -7,7 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from unrolled.decoding import beam_search, generate
 from unrolled.measure import evaluate, symbol_influence
-from unrolled.models import FixedWindowLM, LanguageModel, ScheduledSampling, TransformerLM
+from unrolled.models import FixedWindowLM, LanguageModel, TransformerLM
 from unrolled.ngram import Counts, KneserNey
 
 V = 5
@@ -17,7 +17,6 @@ KINDS = {
     "PyTorch's": lambda: LanguageModel(V, hidden_size=4, core="torch-lstm"),
     "window": lambda: FixedWindowLM(V, window=3, hidden_size=4),
     "transformer": lambda: TransformerLM(V, context=2, hidden_size=4, num_layers=1, num_heads=1),
-    "scheduled sampling": lambda: ScheduledSampling(V, least=0.0, ramp=1, hidden_size=4),
     "n-gram": lambda: KneserNey(Counts([0, 1, 2, 3, 4, 0, 1], V, 2), discount=0.5),
 }
 WAYS = {
@@ -39,8 +38,6 @@ def test_a_number_of_no_symbol_is_refused(kind, way, wrong):
     tokens = TOKENS.clone()
     tokens[0, 2] = wrong
     model = KINDS[kind]()
-    if way == "a call" and kind == "scheduled sampling":
-        model.calls += 1  # from now on the model reads its own symbols
     with pytest.raises(ValueError, match=f"run from .*{wrong}.*; symbols are numbered 0 to 4: encode"):
         WAYS[way](model, tokens)
 

@@ -97,8 +97,12 @@ def test_the_product_of_jacobians_is_the_derivative_of_a_state_with_respect_to_a
 
 def test_delta_is_the_gradient_of_one_steps_bias():
     network = Network(*MATRICES)
-    assert equal(sum((network.delta(t) for t in (1, 2, 3)), sp.zeros(2, 1)), network.brute("b_h"))
-    assert equal(network.parameters.W_xh.T * network.delta(2), network.brute("x_2"))
+    delta = {
+        t: network.state[t].applyfunc(lambda h: 1 - h**2).multiply_elementwise(network.state_gradient(t))
+        for t in (1, 2, 3)
+    }
+    assert equal(sum(delta.values(), sp.zeros(2, 1)), network.brute("b_h"))
+    assert equal(network.parameters.W_xh.T * delta[2], network.brute("x_2"))
 
 
 # mistakes

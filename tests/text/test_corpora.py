@@ -104,7 +104,7 @@ def test_a_corpus_is_downloaded_once_decoded_exactly_and_split(fox, server, cach
     corpus = corpora.load_corpus("fox")
     assert corpus.train + corpus.validation == TEXT  # accents, quotation marks and line ends as they are
     assert len(corpus.train) == len(TEXT) * 9 // 10 and corpus.test == ""
-    assert (corpus.name, corpus.licence, corpus.files) == ("fox", "public domain", (fox,))
+    assert (corpus.name, corpus.files) == ("fox", (fox,))
     assert corpora.load_corpus("fox") == corpus
     assert server.requests == ["/fox.txt"] and kept(cache) == ["fox/fox.txt"]
     assert "100%" in capfd.readouterr().err  # the progress bar

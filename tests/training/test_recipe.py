@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from small_runs import RECIPE, TOKENS, model, weights
+from small_runs import TOKENS, model, weights
 from unrolled.measure import Score, evaluate
 from unrolled.training import History, Recipe, loop, train
 
@@ -30,13 +30,10 @@ def gradients(by_hand, update: int, state, clip: float):
     return [gradient * min(1.0, clip / norm) for gradient in unclipped], state.detach()
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.1])
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
-def test_an_optimizers_steps_are_those_written_out(optimizer, decay):
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_an_optimizers_steps_are_those_written_out(optimizer):
     rate, clip = 0.05, 0.3
-    recipe = Recipe(
-        4, **SMALL, learning_rate=rate, clip=clip, optimizer=optimizer, weight_decay=decay, schedule="constant"
-    )
+    recipe = Recipe(4, **SMALL, learning_rate=rate, clip=clip, optimizer=optimizer, schedule="constant")
     trained, by_hand, state = model(), model(), None
     train(trained, TOKENS, recipe, progress=False)
     own = [weight for weight in by_hand.parameters() if weight.requires_grad]
@@ -45,10 +42,6 @@ def test_an_optimizers_steps_are_those_written_out(optimizer, decay):
         clipped, state = gradients(by_hand, update, state, clip)
         with torch.no_grad():
             for w, g, m, v in zip(own, clipped, first, second, strict=True):
-                if optimizer == "adamw":
-                    w -= rate * decay * w
-                else:
-                    g = g + decay * w
                 if optimizer == "sgd":
                     w -= rate * g
                     continue
@@ -64,14 +57,12 @@ def test_an_optimizers_steps_are_those_written_out(optimizer, decay):
     [
         ("constant", [1.0] * 11),
         ("cosine", [1.0] + [0.5 * (1 + math.cos(math.pi * k / 10)) for k in range(10)]),
-        ("plateau", [1.0] * 6 + [0.25] * 4 + [0.0625]),  # scores 3, 2, 2, 1.5, 1.6: after updates 2, 4, 6, 8 and 10
     ],
 )
-def test_a_schedules_steps_are_those_written_out(monkeypatch, schedule, rates):
-    scores(monkeypatch, [3.0, 2.0, 2.0, 1.5, 1.6, 1.0])
+def test_a_schedules_steps_are_those_written_out(schedule, rates):
     recipe = Recipe(11, **SMALL, learning_rate=1.0, optimizer="sgd", schedule=schedule)
     trained, by_hand, state = model(), model(), None
-    train(trained, TOKENS, recipe, validation=TOKENS, validate_every=2, progress=False)
+    train(trained, TOKENS, recipe, progress=False)
     for update, rate in enumerate(rates):
         clipped, state = gradients(by_hand, update, state, 1.0)
         with torch.no_grad():
@@ -95,26 +86,20 @@ def test_the_warm_up_takes_its_share_of_the_updates():
 
 def test_beta2_is_adams():
     weights = [torch.zeros(2, requires_grad=True)]
-    for optimizer in ("adam", "adamw"):
-        assert Recipe(1, beta2=0.9, optimizer=optimizer).optimizer_of(weights).defaults["betas"] == (0.9, 0.9)
+    assert Recipe(1, beta2=0.9).optimizer_of(weights).defaults["betas"] == (0.9, 0.9)
     assert Recipe(1).optimizer_of(weights).defaults["betas"] == (0.9, 0.999)
 
 
-def test_a_plateau_of_any_length_has_a_rate():
-    assert Recipe(updates=1, schedule="plateau").rate(0, setbacks=10_000) == 0.0
-
-
-def test_setbacks_are_all_that_brought_nothing_and_waiting_is_since_the_lowest():
-    for validation, setbacks, waited in (
-        ([], 0, 0),
-        ([3.0], 0, 0),
-        ([3.0, 2.0, 1.0], 0, 0),
-        ([3.0, 3.0], 1, 1),
-        ([3.0, 1.0, 2.0, 1.5], 2, 2),
-        ([3.0, 4.0, 1.0, 2.0, 0.5], 2, 0),
+def test_waiting_is_since_the_lowest_score():
+    for validation, waited in (
+        ([], 0),
+        ([3.0], 0),
+        ([3.0, 2.0, 1.0], 0),
+        ([3.0, 3.0], 1),
+        ([3.0, 1.0, 2.0, 1.5], 2),
+        ([3.0, 4.0, 1.0, 2.0, 0.5], 0),
     ):
-        history = History(validation=validation)
-        assert (history.setbacks, history.waited) == (setbacks, waited), validation
+        assert History(validation=validation).waited == waited, validation
 
 
 @pytest.mark.parametrize(
@@ -145,10 +130,9 @@ def test_early_stopping_gives_back_the_best_weights(tmp_path, monkeypatch, patie
 
 
 def test_what_needs_scores_says_so():
-    for needy in ({"patience": 3}, {"schedule": "plateau"}):
-        for given in ({}, {"validation": TOKENS}, {"validate_every": 5}):
-            with pytest.raises(ValueError, match="needs scores; give a validation text and validate_every"):
-                train(model(), TOKENS, Recipe(40, **SMALL, **needy), progress=False, **given)
+    for given in ({}, {"validation": TOKENS}, {"validate_every": 5}):
+        with pytest.raises(ValueError, match="needs scores; give a validation text and validate_every"):
+            train(model(), TOKENS, Recipe(40, **SMALL, patience=3), progress=False, **given)
 
 
 KERNEL = ["torch-lstm"] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else []  # PyTorch's LSTM, where it has bf16
@@ -180,22 +164,6 @@ def test_mixed_precision_multiplies_in_bfloat16_and_keeps_the_weights(monkeypatc
     assert rounded.validation == [score.nats_per_symbol]
 
 
-def test_a_model_is_compiled_on_request(monkeypatch):
-    compiled, calls = [], []
-
-    def compile(module):
-        compiled.append(module)
-        return lambda *inputs: calls.append(inputs) or module(*inputs)
-
-    monkeypatch.setattr(torch, "compile", compile)
-    plain, translated = model(), model()
-    train(plain, TOKENS, RECIPE, progress=False)
-    assert not compiled
-    train(translated, TOKENS, Recipe(40, **SMALL, learning_rate=1e-2, compile=True), progress=False)
-    assert compiled == [translated] and len(calls) == 40
-    assert torch.equal(weights(translated), weights(plain))
-
-
 @pytest.mark.parametrize(
     "name, value, complaint",
     [
@@ -203,12 +171,11 @@ def test_a_model_is_compiled_on_request(monkeypatch):
         ("learning_rate", 0, "learning_rate is 0; it must be above 0"),
         ("learning_rate", math.nan, "learning_rate is nan; it must be above 0"),
         ("clip", 0, "clip is 0; it must be above 0"),
-        ("weight_decay", -0.1, "weight_decay is -0.1; it must be 0 or more"),
         ("beta2", 1.0, "beta2 is 1.0; it must be 0 or more and below 1"),
         ("warm_up", 1.0, "warm_up is 1.0; it must be 0 or more and below 1"),
         ("patience", -1, "patience is -1; it must be 0 or more"),
-        ("optimizer", "lion", "optimizer is 'lion'; it can be one of adam, adamw, sgd"),
-        ("schedule", "linear", "schedule is 'linear'; it can be one of cosine, constant, plateau"),
+        ("optimizer", "lion", "optimizer is 'lion'; it can be one of adam, sgd"),
+        ("schedule", "linear", "schedule is 'linear'; it can be one of cosine, constant"),
         ("precision", "fp16", "precision is 'fp16'; it can be one of float32, bf16"),
     ],
 )

@@ -4,8 +4,6 @@ Callers give sequences as rows, (…, time, size), where … is empty for one se
 door on, the steps are the first axis, (time + 1, …, size), so that h[t] is h_t. Row 0 is NaN where there is no step 0.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -76,9 +74,7 @@ def prepare(
     step_weights: np.ndarray | None,
     **states: np.ndarray | None,
 ) -> tuple[np.ndarray, ...]:
-    """Check the arguments of a forward pass, and index them by t.
-
-    The arithmetic is done in the arrays' own type, and in float64 where they are integers.
+    """Check the arguments of a forward pass, and index them by t; integers become float64.
 
     Args:
         parameters: the weights; None stands for one that the network does not have. The first one has hidden_size rows.

@@ -1,7 +1,5 @@
 """Derivatives from differences: slow, but independent of the chain rule, and so fit to check what uses it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

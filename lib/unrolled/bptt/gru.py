@@ -1,10 +1,4 @@
-"""The GRU's backward pass by hand, in NumPy, with the reset gate in either place, and the paths from state to state.
-
-Everything by step is indexed by t: h[t] is h_t, (time + 1, …, hidden_size), where … is empty for one sequence and
-(batch,) for several. A comment names the equation that its line computes.
-"""
-
-from __future__ import annotations
+"""The GRU's backward pass by hand, in NumPy, with the reset gate in either place, and the paths from state to state."""
 
 from typing import NamedTuple
 
@@ -80,24 +74,14 @@ def forward(
         h̃_t = tanh(W_xh x_t + b_h + r_t ⊙ (W_hh h_{t−1} + b_hh))    after it (:eq:`eq-gru-after`)
         h_t = (1 − z_t) ⊙ h_{t−1} + z_t ⊙ h̃_t                       (:eq:`eq-gru-state`)
 
-    The predictions and the loss are those of `bptt.rnn.forward`. Weights, inputs and states may be complex, so that the
-    loss can be differentiated by a complex step.
+    What is not said here is as in `bptt.rnn.forward`: the predictions, the loss, arguments, results and errors.
 
     Args:
-        parameters: the weights.
-        inputs: x_1 … x_T, (…, time, input_size).
-        targets: the symbols to predict, integers, (…, time).
-        h_0: the state before the first step, (…, hidden_size); zeros if None.
         reset: where the reset gate acts: ``"before"`` the product, as in Chung et al. (2014), or ``"after"``, as in
             PyTorch.
-        step_weights: ω_1 … ω_T, (time,). None gives 1/T each, the loss in nats per symbol.
-
-    Returns:
-        The loss L in nats, averaged over the sequences if there are several; and the trace, for `backward`.
 
     Raises:
-        ValueError: arrays that do not fit together, targets outside the vocabulary, an unknown `reset`, or a b_hh with
-            ``reset="before"``.
+        ValueError: an unknown `reset`, a b_hh with ``reset="before"``, or what `bptt.rnn.forward` raises.
 
     Example:
         >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.zeros((3, 2)), np.zeros(3))
@@ -162,14 +146,8 @@ def backward(trace: Trace) -> Gradients:
         ∂L/∂h_0 = the sum of :eq:`eq-gru-delta-h` at t = 0, without its first term   (:eq:`eq-gru-gradients`)
         ∂L/∂x_t = W_{z,x}ᵀ δ^z_t + W_{r,x}ᵀ δ^r_t + W_xhᵀ δ^h_t                      (:eq:`eq-gru-gradients`)
 
-    The derivatives with respect to W_hy and b_y are those of :eq:`eq-gradients`.
-
-    Args:
-        trace: what `forward` returned.
-
-    Returns:
-        The gradients. Those of the weights are summed over the sequences: since the loss is the mean over these, so are
-        they.
+    The derivatives with respect to W_hy and b_y are those of :eq:`eq-gradients`. Argument and result are as in
+    `bptt.rnn.backward`.
 
     Example:
         >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3), np.zeros(2))

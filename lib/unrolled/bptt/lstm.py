@@ -1,10 +1,4 @@
-"""The LSTM's backward pass by hand, in NumPy, and the paths from one cell state to the next.
-
-Everything by step is indexed by t: h[t] is h_t, (time + 1, …, hidden_size), where … is empty for one sequence and
-(batch,) for several. A comment names the equation that its line computes.
-"""
-
-from __future__ import annotations
+"""The LSTM's backward pass by hand, in NumPy, and the paths from one cell state to the next."""
 
 from typing import NamedTuple
 
@@ -79,22 +73,10 @@ def forward(
         o_t = σ(W_o [h_{t−1}, x_t] + b_o)           (:eq:`eq-lstm-output`)
         h_t = o_t ⊙ tanh(c_t)                       (:eq:`eq-lstm-output`)
 
-    The predictions and the loss are those of `bptt.rnn.forward`. Weights, inputs and states may be complex, so that the
-    loss can be differentiated by a complex step.
+    What is not said here is as in `bptt.rnn.forward`: the predictions, the loss, arguments, results and errors.
 
     Args:
-        parameters: the weights.
-        inputs: x_1 … x_T, (…, time, input_size).
-        targets: the symbols to predict, integers, (…, time).
-        h_0: the hidden state before the first step, (…, hidden_size); zeros if None.
         c_0: the cell state before the first step, (…, hidden_size); zeros if None.
-        step_weights: ω_1 … ω_T, (time,). None gives 1/T each, the loss in nats per symbol.
-
-    Returns:
-        The loss L in nats, averaged over the sequences if there are several; and the trace, for `backward`.
-
-    Raises:
-        ValueError: arrays that do not fit together, or targets outside the vocabulary.
 
     Example:
         >>> weights = Parameters(*[np.ones((2, 3))] * 4, *[np.zeros(2)] * 4, np.zeros((3, 2)), np.zeros(3))
@@ -136,13 +118,7 @@ def backward(trace: Trace) -> Gradients:
         ∂L/∂x_t = Σ_g W_{g,x}ᵀ δ^g_t                                                    (:eq:`eq-lstm-gradients`)
 
     Terms with index T + 1 are zero. The derivatives with respect to W_hy and b_y are those of :eq:`eq-gradients`.
-
-    Args:
-        trace: what `forward` returned.
-
-    Returns:
-        The gradients. Those of the weights are summed over the sequences: since the loss is the mean over these, so are
-        they.
+    Argument and result are as in `bptt.rnn.backward`.
 
     Example:
         >>> weights = Parameters(*[np.ones((2, 3))] * 4, *[np.zeros(2)] * 4, np.ones((3, 2)), np.zeros(3))

@@ -1,10 +1,4 @@
-"""Backpropagation through time by hand, in NumPy: the vanilla network's loss and all its gradients.
-
-Everything by step is indexed by t: h[t] is h_t, (time + 1, …, hidden_size), where … is empty for one sequence and
-(batch,) for several. A comment names the equation that its line computes.
-"""
-
-from __future__ import annotations
+"""Backpropagation through time by hand, in NumPy: the vanilla network's loss and all its gradients."""
 
 from typing import NamedTuple
 

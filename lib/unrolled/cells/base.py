@@ -1,7 +1,5 @@
 """What every recurrent cell shares: its blocks of weights, and its step from state to state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -167,7 +165,7 @@ class Cell(nn.Module):
 
         Args:
             projected: x_t after `project`, (batch, blocks · hidden_size).
-            state: the state before the step.
+            state: the state before the step: h_{t−1}, (batch, hidden_size), or a tuple of such parts.
         """
         raise NotImplementedError
 

@@ -3,8 +3,6 @@
 `FAST` is looked up by the exact type of a cell. So a subclass, which may have steps of its own, has them run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -90,12 +88,8 @@ def by_kernel(
 ) -> tuple[torch.Tensor, State]:
     """Return what `cells.unroll` does, computed by PyTorch's kernel from the current weights.
 
-    Args:
-        kernel: ``torch.lstm``, ``torch.gru``, ``torch.rnn_tanh`` or ``torch.rnn_relu``.
-        cell: the cell.
-        inputs: (batch, time, input_size).
-        state: the state before the first step.
-        gradients: whether autograd records the steps.
+    The arguments are those of `FAST`, and the kernel: ``torch.lstm``, ``torch.gru``, ``torch.rnn_tanh`` or
+    ``torch.rnn_relu``.
     """
     before = tuple(part.unsqueeze(0) for part in state) if isinstance(state, tuple) else state.unsqueeze(0)
     states, *last = kernel(

@@ -8,8 +8,6 @@ product at the end gives the gradient of the recurrent weights.
 Everything is time-major: (time, batch, size). Sizes are not checked here; the cells do that.
 """
 
-from __future__ import annotations
-
 import torch
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input  # (e, s) ↦ e s (1 − s)

@@ -1,7 +1,5 @@
 """The gated recurrent unit, with the reset gate before or after the recurrent product."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -76,12 +74,7 @@ class GRUCell(TwinCell):
         self.reset, self.update_bias = reset, update_bias
 
     def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return z, r, candidate and h, (batch, hidden_size) each.
-
-        Args:
-            projected: x_t after `project`, (batch, 3 · hidden_size).
-            state: h_{t−1}, (batch, hidden_size).
-        """
+        """Return z, r, candidate and h, (batch, hidden_size) each; the arguments are those of `Cell.equations`."""
         h, two = state, 2 * self.hidden_size
         if self.reset == "before":
             z, r = torch.sigmoid(torch.addmm(projected[:, :two], h, self.W_hh[:two].T)).chunk(2, dim=-1)

@@ -1,8 +1,5 @@
 """How the weights of a cell are drawn."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import TypeVar
 
 import torch
@@ -16,19 +13,11 @@ def _gaussian(weights: torch.Tensor, generator: torch.Generator | None) -> None:
     weights /= torch.linalg.eigvals(weights).abs().max()
 
 
-def _orthogonal(weights: torch.Tensor, generator: torch.Generator | None) -> None:
-    nn.init.orthogonal_(weights, generator=generator)
-
-
-def _identity(weights: torch.Tensor, generator: torch.Generator | None) -> None:
-    nn.init.eye_(weights)
-
-
-MATRICES: dict[str, Callable[[torch.Tensor, torch.Generator | None], None]] = {
+MATRICES = {
     "gaussian": _gaussian,
-    "orthogonal": _orthogonal,
-    "identity": _identity,
-    "chrono": _orthogonal,
+    "orthogonal": nn.init.orthogonal_,
+    "identity": lambda weights, generator: nn.init.eye_(weights),
+    "chrono": nn.init.orthogonal_,
 }
 INITIALISATIONS = ("uniform", "torch", *MATRICES)
 
@@ -115,7 +104,7 @@ def initialise(
             if input_weights:
                 nn.init.normal_(W_xh, std=cell.input_size**-0.5, generator=generator)
             if W_hh is not None:
-                MATRICES[initialisation](W_hh, generator)
+                MATRICES[initialisation](W_hh, generator=generator)
                 W_hh *= radius
         elif initialisation == "torch" and cell.second_bias(name) is None:  # PyTorch's two biases are only ever added
             b_h += torch.empty_like(b_h).uniform_(-bound, bound, generator=generator)

@@ -1,7 +1,5 @@
 """Cells whose step is linear in the state, so that a whole sequence is one scan (chapter 13)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,15 +15,7 @@ class LinearCell(Cell):
         h_t = a_t ⊙ h_{t−1} + b_t
 
     Neither a_t nor b_t depends on the state, so a whole sequence is one `scan`, by which `unroll` computes the cells of
-    this page. A subclass gives both.
-
-    Args:
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the state.
-        blocks: the names of the blocks, from top to bottom; none has recurrent weights.
-        vectors: the names of any further weights, (hidden_size,) each.
-        initialisation: how the weights are drawn; see `initialise`.
-        t_max: T_max of ``"chrono"``.
+    this page. A subclass gives both. The arguments are those of `Cell`; no block has recurrent weights.
 
     Example:
         >>> from unrolled.cells import unroll
@@ -51,12 +41,7 @@ class LinearCell(Cell):
         raise NotImplementedError
 
     def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return the coefficients and h, (batch, hidden_size) each.
-
-        Args:
-            projected: x_t after `project`, (batch, blocks · hidden_size).
-            state: h_{t−1}, (batch, hidden_size).
-        """
+        """Return the coefficients and h, (batch, hidden_size) each; the arguments are those of `Cell.equations`."""
         values = self.coefficients(projected)
         return values | {"h": values["a"] * state + values["b"]}
 

@@ -1,7 +1,5 @@
 """Attention without a softmax, whose past fits into a matrix: a recurrent cell (chapter 13)."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 from torch.nn.functional import elu, linear, logsigmoid
@@ -104,12 +102,7 @@ class LinearAttentionCell(Cell):
     def by_scores(
         self, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-        """Return what `cells.unroll` does, by the scores of all steps with the steps so far.
-
-        Args:
-            inputs: (batch, time, input_size).
-            state: the state before the first step, as in `equations`.
-        """
+        """Return what `cells.unroll` does, with its arguments, by the scores of all steps with the steps so far."""
         # (batch, time, heads, …) → (batch, heads, time, …)
         q, k, v, log_f = (part.transpose(1, 2) for part in self.parts(self.project(inputs)))
         p = log_f.cumsum(dim=2)

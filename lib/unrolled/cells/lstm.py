@@ -1,7 +1,5 @@
 """The LSTM as it is used today, and as it was in 1997."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 
@@ -70,12 +68,7 @@ class LSTMCell(TwinCell):
         self.forget_bias, self.input_bias = forget_bias, input_bias
 
     def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return f, i, candidate, c, o and h, (batch, hidden_size) each.
-
-        Args:
-            projected: x_t after `project`, (batch, 4 · hidden_size).
-            state: (h_{t−1}, c_{t−1}), (batch, hidden_size) each.
-        """
+        """Return f, i, candidate, c, o and h, (batch, hidden_size) each; the arguments are as in `Cell.equations`."""
         h, c = state
         a_f, a_i, a_candidate, a_o = torch.addmm(projected, h, self.W_hh.T).chunk(4, dim=-1)
         f = torch.sigmoid(a_f)
@@ -138,12 +131,7 @@ class OriginalLSTMCell(Cell):
         self.input_bias = input_bias
 
     def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return i, candidate, c, o and h, (batch, hidden_size) each.
-
-        Args:
-            projected: x_t after `project`, (batch, 3 · hidden_size).
-            state: (h_{t−1}, c_{t−1}), (batch, hidden_size) each.
-        """
+        """Return i, candidate, c, o and h, (batch, hidden_size) each; the arguments are those of `Cell.equations`."""
         h, c = state
         a_i, a_candidate, a_o = torch.addmm(projected, h, self.W_hh.T).chunk(3, dim=-1)
         i = torch.sigmoid(a_i)

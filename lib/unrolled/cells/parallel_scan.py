@@ -5,8 +5,6 @@ combination is associative, so the steps may be combined in any grouping, neighb
 the place of a loop of length T (Blelloch 1990; Martin & Cundy 2018).
 """
 
-from __future__ import annotations
-
 import torch
 from torch.autograd.function import FunctionCtx, once_differentiable
 
@@ -50,18 +48,17 @@ def scan(a: torch.Tensor, b: torch.Tensor, initial: torch.Tensor | None = None) 
     return _Scan.apply(a, b, initial)
 
 
-def scan_by_logs(log_a: torch.Tensor, log_b: torch.Tensor, log_initial: torch.Tensor | None = None) -> torch.Tensor:
+def scan_by_logs(log_a: torch.Tensor, log_b: torch.Tensor) -> torch.Tensor:
     """Return all states of a linear recurrence of positive numbers, computed with logarithms (Heinsen 2023).
 
         ln h_t = p_t + ln Σ_{s≤t} exp(ln b_s − p_s),   p_t = Σ_{s≤t} ln a_s
 
-    with h_0 for the term s = 0, whose p is 0. A running sum and PyTorch's running log-sum-exp are all it takes, but p
-    grows with the length, and what is small beside it is rounded away.
+    where h_0 is 0. A running sum and PyTorch's running log-sum-exp are all it takes, but p grows with the length,
+    and what is small beside it is rounded away.
 
     Args:
         log_a: ln a, the factors from 0 to 1, (batch, time, …).
         log_b: ln b of the same shape; −inf where b is 0.
-        log_initial: ln h_0, (batch, …); h_0 is 0 where None.
 
     Returns:
         h_1 to h_T, not their logarithms.
@@ -84,12 +81,8 @@ def scan_by_logs(log_a: torch.Tensor, log_b: torch.Tensor, log_initial: torch.Te
             f"log_a is {log_a.max().item():.3g} at the most, which is a factor above 1; a gate lies between 0 and 1: "
             "use scan for other factors"
         )
-    if log_initial is not None:
-        log_a = torch.cat([torch.zeros_like(log_a[:, :1]), log_a], dim=1)
-        log_b = torch.cat([log_initial[:, None], log_b], dim=1)
     p = log_a.cumsum(dim=1)
-    states = (p + torch.logcumsumexp(log_b - p, dim=1)).exp()
-    return states if log_initial is None else states[:, 1:]
+    return (p + torch.logcumsumexp(log_b - p, dim=1)).exp()
 
 
 def _check(a: torch.Tensor, b: torch.Tensor, *names: str) -> None:

@@ -1,7 +1,5 @@
 """The vanilla recurrent cell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -53,12 +51,7 @@ class RNNCell(TwinCell):
         self.nonlinearity = nonlinearity
 
     def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return h, (batch, hidden_size).
-
-        Args:
-            projected: x_t after `project`, (batch, hidden_size).
-            state: h_{t−1}, (batch, hidden_size).
-        """
+        """Return h, (batch, hidden_size); the arguments are those of `Cell.equations`."""
         return {"h": NONLINEARITIES[self.nonlinearity](torch.addmm(projected, state, self.W_hh.T))}
 
     def options_for_torch(self) -> dict[str, Any]:

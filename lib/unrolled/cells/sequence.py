@@ -1,7 +1,5 @@
 """The loop over time: one cell applied at every step of a sequence."""
 
-from __future__ import annotations
-
 import torch
 
 from unrolled.cells.base import Cell

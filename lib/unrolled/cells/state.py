@@ -1,7 +1,5 @@
 """The state that a cell carries from step to step: what is done with it, and the check of one that is given."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

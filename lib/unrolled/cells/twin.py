@@ -1,7 +1,5 @@
 """What the cells that PyTorch has too share: the conversion of weights in both directions."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import torch
@@ -74,6 +72,7 @@ class TwinCell(Cell):
                 second_bias.copy_(sign * b_hh)
         return cell
 
+    @torch.no_grad()
     def to_torch(self) -> nn.RNNCellBase:
         """Return PyTorch's cell with these weights; its second bias is zero wherever the two are only ever added.
 
@@ -81,19 +80,9 @@ class TwinCell(Cell):
             ValueError: PyTorch has no such cell.
         """
         module = self.torch_cell(self.input_size, self.hidden_size, **self.options_for_torch()).to(self.W_xh)
-        self.write_into(module)
+        for name, weight in zip(WEIGHTS, self.torch_weights(), strict=True):
+            getattr(module, name).copy_(weight)
         return module
-
-    @torch.no_grad()
-    def write_into(self, module: nn.RNNCellBase | nn.RNNBase, suffix: str = "") -> None:
-        """Copy the weights into PyTorch's module.
-
-        Args:
-            module: a cell or network of PyTorch's of this kind.
-            suffix: the end of the names of the weights to overwrite, such as ``"_l0"`` for the first layer.
-        """
-        for name, weight in zip(WEIGHTS[: 4 if module.bias else 2], self.torch_weights(), strict=False):
-            getattr(module, name + suffix).copy_(weight)
 
     def torch_weights(self) -> list[torch.Tensor]:
         """Return PyTorch's `WEIGHTS`, in its order and with its signs: copies, where there are several blocks.

@@ -1,7 +1,5 @@
 """A command line: a parser that helps, and one way to end, whatever went wrong."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import os

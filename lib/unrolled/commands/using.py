@@ -1,7 +1,5 @@
 """The commands that use what there is: sample, answer, corpora, score."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import runpy

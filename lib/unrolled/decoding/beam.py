@@ -1,7 +1,5 @@
 """Search for the most probable text with several hypotheses at a time: beam search."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -50,9 +48,8 @@ def beam_search(
 
     This is the simpler normalisation of Wu et al. 2016, section 7; the other has (5 + n) / 6 in place of n.
 
-    A beam of width 1 decodes greedily; one of width V^length, with V symbols, overlooks nothing. A hypothesis that
-    could not win even if all that follows were certain is dropped, which changes no result. The state is carried: every
-    symbol of a hypothesis is read once.
+    A beam of width 1 decodes greedily; one of width V^length, with V symbols, overlooks nothing. The state is carried:
+    every symbol of a hypothesis is read once.
 
     Args:
         model: the model that writes: an n-gram model, a window network, a recurrent network, an encoder–decoder.
@@ -110,7 +107,7 @@ def beam_search(
                 best[index] = Hypothesis(written[index, places[index]], score)
 
         to_beat = log_p.new_tensor([[hypothesis.score] for hypothesis in best])  # (batch, 1)
-        log_p = log_p.masked_fill(ended | (log_p / length**alpha <= to_beat), -math.inf)
+        log_p = log_p.masked_fill(ended | (log_p / length**alpha <= to_beat), -math.inf)  # what cannot win any more
         if log_p.isneginf().all():
             break
     return best
@@ -138,8 +135,7 @@ def translate(
         start: what the decoder reads before the first symbol.
         stop: the number of the symbol that ends a target.
         length: the largest number of symbols of a target, its end symbol included.
-        width: the number of hypotheses to keep for each source.
-        alpha: α, as in `beam_search`.
+        width, alpha: as in `beam_search`.
 
     Returns:
         One hypothesis for each source; its last symbol is the end symbol, unless it is as long as may be.
@@ -148,7 +144,6 @@ def translate(
         ValueError: what ``encode`` and `beam_search` raise.
 
     Example:
-        >>> from unrolled.models import EncoderDecoder
         >>> model = EncoderDecoder(5, 6, hidden_size=8, attention="dot")
         >>> sources, lengths = torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1])
         >>> targets = translate(model, sources, lengths, start=0, stop=1, length=4, width=3)

@@ -1,7 +1,5 @@
 """Measure how varied texts are: how many different n-grams they have, and how much each text repeats itself."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 

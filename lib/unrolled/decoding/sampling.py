@@ -5,11 +5,8 @@
     top-k           top_k=10            one of the k most probable symbols (Fan et al. 2018)
     nucleus         top_p=0.9           one of the fewest symbols with probability p together (Holtzman et al. 2020)
 
-Several can be combined; they act in this order. The state is carried: every symbol is read once. `beam` looks further
-ahead than one symbol.
+Several can be combined; they act in this order. The state is carried: every symbol is read once.
 """
-
-from __future__ import annotations
 
 import math
 from typing import Any, Protocol
@@ -171,7 +168,7 @@ def sample(
     """Return a prompt with what `generate` writes after it: a text, or a list of words.
 
     Args:
-        model: the model that writes: an n-gram model, a window network, a recurrent network.
+        model: as for `generate`.
         vocabulary: the symbols that it was trained on.
         prompt: the text so far, at least one symbol: a text for characters, a list for words.
         length: the number of symbols to add.
@@ -182,7 +179,6 @@ def sample(
         ValueError: the prompt is empty, a symbol is unknown to the vocabulary, or what `generate` raises.
 
     Example:
-        >>> from unrolled.text import Vocabulary
         >>> def model(tokens, state=None):  # after each letter comes the next one
         ...     return torch.eye(4)[(tokens + 1) % 4].log(), state
         >>> sample(model, Vocabulary("abcd"), prompt="cd", length=6)

@@ -4,8 +4,6 @@ The protocol of the book asks both of every comparison: Student's t over the see
 `mcnemar` is the test that the literature on tagging often gives beside them.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ averaged. For speed the text is read as a few parallel streams. Each but the fir
 context for a few symbols of the whole text.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -57,7 +55,7 @@ class Score:
         """The cross-entropy in bits: bits per character where the symbols are characters."""
         return self.nats_per_symbol / math.log(2)
 
-    def per(self, units: int) -> Score:
+    def per(self, units: int) -> "Score":
         """Return the same cost in other units of the same text (:eq:`eq-units`).
 
         A character model that paid for all characters of a text has paid for its words as well:

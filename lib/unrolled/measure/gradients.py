@@ -6,8 +6,6 @@ measured with ``model.core.layers[0]``, ``model.embedding(tokens)`` and
 ``lambda last: cross_entropy(model.output(last), target, reduction="none")``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -98,10 +96,8 @@ def gradient_by_lag(
     the first state it visits every other (Werbos 1990).
 
     Args:
-        cell: the recurrent cell.
-        inputs: (batch, time, input_size).
+        cell, inputs, state: those of `cells.unroll`.
         loss: maps the last hidden state to one loss for each sequence.
-        state: the state before the first step; the cell's own initial state if None.
         part: ``"h"`` for the hidden state, or another of the cell's `state_names`: ``"c"`` for an LSTM's cell state.
 
     Returns:
@@ -196,9 +192,7 @@ def lyapunov(cell: Cell, inputs: torch.Tensor, state: State | None = None) -> to
     to exp(λ (T − t)).
 
     Args:
-        cell: the recurrent cell.
-        inputs: (batch, time, input_size); the error is of the order of 1 / time.
-        state: the state before the first step; the cell's own initial state if None.
+        cell, inputs, state: those of `cells.unroll`; the error is of the order of 1 / time.
 
     Returns:
         λ in nats per step, (batch,); −∞ where v became zero.

@@ -1,7 +1,5 @@
 """How fast is the machine that runs this: operations a second, and bytes a second (chapter 12)?"""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple, TypeVar
@@ -65,34 +63,14 @@ class Roofs(NamedTuple):
     cache: float
 
 
-class Sizes(NamedTuple):
-    """How large the works are that the roofs are taken from.
-
-    Attributes:
-        side: the rows and columns of the matrices; 384 make a product of milliseconds on a processor, which other
-            programs seldom interrupt. A GPU needs thousands.
-        large: bytes that no cache holds.
-        small: bytes that a cache does hold.
-
-    Example:
-        >>> roofs, _ = measure({}, rounds=1, sizes=Sizes(side=64))
-        >>> roofs.peak > 0
-        True
-    """
-
-    side: int = 384
-    large: int = 2**27
-    small: int = 2**21
-
-
-ON_A_PROCESSOR = Sizes()
-
-
 @torch.no_grad()
 def measure(
     works: Mapping[Key, Callable[[], object]],
     rounds: int = 10,
-    sizes: Sizes = ON_A_PROCESSOR,
+    *,
+    side: int = 384,
+    large: int = 2**27,
+    small: int = 2**21,
     dtype: torch.dtype = torch.float32,
 ) -> tuple[Roofs, dict[Key, float]]:
     """Return the roofs of this machine, and the shortest time of each work, in seconds, all timed in turn.
@@ -100,18 +78,21 @@ def measure(
     Args:
         works: what to time beside the roofs.
         rounds: how often; `fastest` says how they are timed.
-        sizes: how large the works of the roofs are.
+        side: the rows and columns of the matrices; 384 make a product of milliseconds on a processor, which other
+            programs seldom interrupt. A GPU needs thousands.
+        large: bytes that no cache holds.
+        small: bytes that a cache does hold.
         dtype: of the product whose speed is the peak.
 
     Raises:
         ValueError: there is no round.
     """
     device = settings.device()
-    left, right = torch.rand(2, sizes.side, sizes.side, device=device, dtype=dtype)
-    large, small = (torch.ones(size // 4, device=device) for size in (sizes.large, sizes.small))
-    ours = {"peak": lambda: left @ right, "memory": large.sum, "cache": small.sum}
+    left, right = torch.rand(2, side, side, device=device, dtype=dtype)
+    memory, cache = (torch.ones(size // 4, device=device) for size in (large, small))
+    ours = {"peak": lambda: left @ right, "memory": memory.sum, "cache": cache.sum}
     both = {("roof", name): work for name, work in ours.items()} | {("work", key): work for key, work in works.items()}
     taken = fastest(both, rounds)
-    amounts = {"peak": 2 * sizes.side**3, "memory": sizes.large, "cache": sizes.small}
+    amounts = {"peak": 2 * side**3, "memory": large, "cache": small}
     roofs = Roofs(**{name: amount / taken["roof", name] for name, amount in amounts.items()})
     return roofs, {key: taken["work", key] for key in works}

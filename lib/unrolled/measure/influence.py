@@ -1,7 +1,5 @@
 """Find what each prediction of a language model depends on, by changing one symbol at a time."""
 
-from __future__ import annotations
-
 import torch
 
 from unrolled.decoding.sampling import Model

@@ -1,7 +1,5 @@
 """The Jacobian of every step of a cell, from its equations: the whole state with respect to the one before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import singledispatch
 
@@ -63,9 +61,7 @@ def state_jacobians(cell: Cell, inputs: torch.Tensor, state: State | None = None
         reset after it:            C_t = diag(k) (diag(r) W_hh + diag((W_hh h_{t−1} + b_hh) ⊙ r ⊙ (1 − r)) W_r,h)
 
     Args:
-        cell: the recurrent cell.
-        inputs: (batch, time, input_size).
-        state: the state before the first step; the cell's own initial state if None.
+        cell, inputs, state: those of `cells.unroll`.
 
     Returns:
         J_1 … J_T, (batch, time, size, size), where size is that of the whole state: 2 hidden_size for an LSTM, first h,

@@ -1,7 +1,5 @@
 """What does a backward pass need: the bytes that autograd keeps at each moment of a training window (chapter 12)?"""
 
-from __future__ import annotations
-
 import weakref
 from collections import Counter
 from collections.abc import Iterable
@@ -51,7 +49,7 @@ class Kept(saved_tensors_hooks):
         self._without = {tensor.untyped_storage().data_ptr() for tensor in without}
         self._users, self.now, self.most = Counter(), 0, 0
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> "Kept":
         super().__enter__()
         return self
 

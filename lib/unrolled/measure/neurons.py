@@ -1,7 +1,5 @@
 """Find single units that stand for something, without being misled by the large number of units."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 
@@ -86,11 +84,6 @@ def correlations(units: np.ndarray, meaning: np.ndarray) -> np.ndarray:
 
     Raises:
         ValueError: the shapes do not agree, or a value is NaN or infinite.
-
-    Example:
-        >>> rising = np.arange(4.0)
-        >>> correlations(np.stack([rising, -rising, np.ones(4)], axis=1), rising).round(6).tolist()
-        [1.0, -1.0, 0.0]
     """
     if units.ndim != 2 or meaning.shape != units.shape[:1]:
         raise ValueError(

@@ -1,7 +1,5 @@
 """What a linear probe reads off a layer's states, and how much of it the probe has learnt by heart (chapter 10)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Hashable, Sequence
 

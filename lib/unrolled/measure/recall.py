@@ -1,7 +1,5 @@
 """Measure what a model remembers of a story, by the distance to its last mention."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

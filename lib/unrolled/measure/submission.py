@@ -5,8 +5,6 @@ of all symbols, as they are before that character is known. From these the price
 `evaluation`: every character of the test is predicted once, and the nats are summed and divided once, at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -76,12 +74,7 @@ def score(submission: Submission) -> Score:
 
 
 def in_both(test: str, training: str) -> str | None:
-    """Return the first 50 characters in a row of the test that occur in the training text, or None.
-
-    Example:
-        >>> in_both("x" * 60, "y" + "x" * 50)[:3], in_both("abc", "abc")
-        ('xxx', None)
-    """
+    """Return the first 50 characters in a row of the test that occur in the training text, or None."""
     parts = {test[at : at + IN_A_ROW] for at in range(len(test) - IN_A_ROW + 1)}
     places = range(len(training) - IN_A_ROW + 1)
     shared = {part for at in places if (part := training[at : at + IN_A_ROW]) in parts}

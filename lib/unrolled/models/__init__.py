@@ -1,11 +1,9 @@
 """Models made of cells and layers: language models (chapters 1, 2, 7), taggers (10), encoder–decoders (11).
 
 `recurrent`, `window` and `transformer` hold the language models, `base` what all models share, and `layers` what the
-recurrent ones are built from. `encoder` reads whole sequences, in one direction or in both; `tagger` and `pretrained`
-give each word a tag, and `encoder_decoder` writes another sequence. `attention` holds scores and masks, `heads` a
-transformer's attention.
-`scheduled_sampling` lets a model read its own writing while it is trained, and `files` saves a model with its
-vocabularies.
+recurrent ones are built from. `encoder` reads whole sequences, in one direction or in both; `tagger` gives each word a
+tag, and `encoder_decoder` writes another sequence. `attention` holds scores and masks, `heads` a transformer's
+attention, and `files` saves a model with its vocabularies.
 """
 
 from unrolled.models.attention import (
@@ -22,9 +20,7 @@ from unrolled.models.encoder_decoder import EncoderDecoder
 from unrolled.models.files import KINDS, load_model, save_model
 from unrolled.models.heads import MultiHeadAttention, TransformerBlock
 from unrolled.models.layers import CORES, Dropout, Stack
-from unrolled.models.pretrained import LayerMixture, PretrainedTagger
 from unrolled.models.recurrent import LanguageModel, ResidualLM
-from unrolled.models.scheduled_sampling import ScheduledSampling
 from unrolled.models.tagger import Tagger, TaggingNetwork, WindowTagger
 from unrolled.models.transformer import TransformerLM
 from unrolled.models.window import FixedWindowLM
@@ -38,14 +34,11 @@ __all__ = [
     "EncoderDecoder",
     "FixedWindowLM",
     "LanguageModel",
-    "LayerMixture",
     "MultiHeadAttention",
     "Network",
     "NeuralModel",
-    "PretrainedTagger",
     "ProductScore",
     "ResidualLM",
-    "ScheduledSampling",
     "Stack",
     "Tagger",
     "TaggingNetwork",

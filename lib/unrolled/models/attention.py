@@ -4,8 +4,6 @@ Whatever computes the scores, the rest is the same: a softmax over the places th
 their values. `AdditiveScore` is Bahdanau et al.'s score, `ProductScore` the dot product with or without its scale.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What every model of symbols shares: how it was made and its device; and what given symbols cost a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

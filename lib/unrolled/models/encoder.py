@@ -1,7 +1,5 @@
 """Read whole sequences of known lengths, layer by layer, from the left, from the right, or from both sides."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,10 +19,10 @@ class Encoder(nn.Module):
 
         h→_t = cell→(x_t, h→_{t−1})             from the left
         h←_t = cell←(x_t, h←_{t+1})             from the right
-        x_t of the next layer = [h→_t, h←_t]    plus this layer's own x_t where there are residual connections
+        x_t of the next layer = [h→_t, h←_t]
 
     A row is read without its pads in both directions: to read from the right, its symbols are put in reverse order and
-    its pads stay at the end. The first layer has no residual connection, since its inputs have another length.
+    its pads stay at the end.
 
     Args:
         input_size: d, the length of an input vector.
@@ -32,7 +30,6 @@ class Encoder(nn.Module):
         core: one of `CORES`.
         num_layers: the number of layers.
         direction: ``"forward"``, ``"backward"`` or ``"both"``.
-        residual: whether each layer but the first adds its states to what it reads.
         dropout: the share of the numbers set to zero between two layers in training.
         cell_options: keywords for every cell.
 
@@ -57,15 +54,13 @@ class Encoder(nn.Module):
         core: str = "lstm",
         num_layers: int = 1,
         direction: str = "both",
-        residual: bool = False,
         dropout: float = 0.0,
         cell_options: Mapping[str, Any] | None = None,
     ):
         super().__init__()
         if direction not in DIRECTIONS:
             raise ValueError(f"direction is {direction!r}; it can be one of {', '.join(DIRECTIONS)}")
-        self.hidden_size, self.residual = hidden_size, residual
-        self.dropout = Dropout(dropout)
+        self.hidden_size, self.dropout = hidden_size, Dropout(dropout)
         self.sides = DIRECTIONS[direction]
         self.output_size = hidden_size * len(self.sides)
         self.layers = nn.ModuleList(
@@ -89,9 +84,8 @@ class Encoder(nn.Module):
         outputs = []
         for layer in self.layers:
             read = self.dropout(inputs) if outputs else inputs
-            states = torch.cat([read_from(side, layer[side], read, lengths) for side in self.sides], dim=2)
-            inputs = inputs + states if self.residual and outputs else states  # (batch, time, output)
-            outputs.append(inputs)
+            inputs = torch.cat([read_from(side, layer[side], read, lengths) for side in self.sides], dim=2)
+            outputs.append(inputs)  # (batch, time, output)
         return outputs
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

@@ -1,7 +1,5 @@
 """From one sequence to another: an encoder reads the source, a decoder writes the target, with or without attention."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -153,12 +151,8 @@ class EncoderDecoder(NeuralModel):
         """Return the mean of −ln p(symbol) over the symbols of the targets of a batch, nats per symbol.
 
         Raises:
-            ValueError: sources and targets differ in number, or what `encode`, `forward` and `masked_loss` raise.
+            ValueError: what `encode`, `forward` and `masked_loss` raise.
         """
-        if len(batch.sources) != len(batch.inputs):
-            raise ValueError(
-                f"there are {len(batch.sources)} sources and {len(batch.inputs)} targets; each source has one target"
-            )
         logits, _ = self(batch.inputs, self.encode(batch.sources, batch.lengths))
         return masked_loss(logits, batch.targets, batch.mask)
 

@@ -1,7 +1,5 @@
 """Several heads of attention side by side, and the layer of a transformer that is made of them (chapter 11)."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 
@@ -49,7 +47,7 @@ class MultiHeadAttention(nn.Module):
         nn.init.zeros_(self.output.bias)
 
     @classmethod
-    def from_torch(cls, theirs: nn.MultiheadAttention) -> MultiHeadAttention:
+    def from_torch(cls, theirs: nn.MultiheadAttention) -> "MultiHeadAttention":
         """Return attention with the same weights as PyTorch's, whose queries, keys and values are equally long."""
         ours = cls(theirs.embed_dim, theirs.num_heads).to(theirs.in_proj_weight)
         with torch.no_grad():
@@ -117,7 +115,7 @@ class TransformerBlock(nn.Module):
         self.inner, self.outer = nn.Linear(hidden_size, 4 * hidden_size), nn.Linear(4 * hidden_size, hidden_size)
 
     @classmethod
-    def from_torch(cls, theirs: nn.TransformerEncoderLayer) -> TransformerBlock:
+    def from_torch(cls, theirs: nn.TransformerEncoderLayer) -> "TransformerBlock":
         """Return a block with the same weights as PyTorch's layer, made as `TransformerLM` makes it."""
         ours = cls(theirs.self_attn.embed_dim, theirs.self_attn.num_heads).to(theirs.linear1.weight)
         ours.attention = MultiHeadAttention.from_torch(theirs.self_attn)

@@ -4,8 +4,6 @@ A layer is one of the book's cells or one of PyTorch's networks. `unroll_layer` 
 several of them, with or without dropout between them and residual connections.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -28,8 +26,6 @@ class Dropout(nn.Module):
 
     Args:
         rate: the share that becomes zero.
-        variational: draw one m for each row and keep it for all steps (Gal & Ghahramani 2016). Otherwise every step
-            has an m of its own (Zaremba et al. 2014).
 
     Raises:
         ValueError: the rate is negative, or 1 or more.
@@ -37,28 +33,24 @@ class Dropout(nn.Module):
     Example:
         >>> _ = torch.manual_seed(0)
         >>> x = torch.ones(1, 3, 4)  # (batch, time, features)
-        >>> y = Dropout(0.5, variational=True)(x)
-        >>> y.unique().tolist(), torch.equal(y[:, 0], y[:, 2])
+        >>> Dropout(0.5)(x).unique().tolist(), Dropout(0.5).eval()(x) is x
         ([0.0, 2.0], True)
-        >>> Dropout(0.5).eval()(x) is x
-        True
     """
 
-    def __init__(self, rate: float, *, variational: bool = False):
+    def __init__(self, rate: float):
         super().__init__()
         if not 0 <= rate < 1:
             raise ValueError(f"dropout is {rate}; it must be 0 or more and below 1")
-        self.rate, self.variational = rate, variational
+        self.rate = rate
 
     def extra_repr(self) -> str:
-        return f"{self.rate}, variational={self.variational}"
+        return str(self.rate)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return y, (batch, time, features), for x of the same shape; at rate 0 no random number is drawn."""
         if not self.training or self.rate == 0:
             return x
-        steps = 1 if self.variational else x.shape[1]
-        m = x.new_empty(x.shape[0], steps, x.shape[2]).bernoulli_(1 - self.rate)  # (batch, time or 1, features)
+        m = x.new_empty(x.shape).bernoulli_(1 - self.rate)  # (batch, time, features)
         return x * (m / (1 - self.rate))
 
 
@@ -137,12 +129,6 @@ def unroll_layer(layer: RecurrentLayer, inputs: torch.Tensor, state: State | Non
 
     Raises:
         ValueError: the state does not fit, or what `cells.unroll` raises.
-
-    Example:
-        >>> gru = nn.GRU(3, 4, num_layers=2, batch_first=True)
-        >>> states, state = unroll_layer(gru, torch.randn(2, 5, 3), (torch.zeros(2, 4), torch.zeros(2, 4)))
-        >>> states.shape, [part.shape for part in state]
-        (torch.Size([2, 5, 4]), [torch.Size([2, 4]), torch.Size([2, 4])])
     """
     if isinstance(layer, Cell):
         return unroll(layer, inputs, state)
@@ -190,16 +176,10 @@ def input_sizes(input_size: int, output_size: int, num_layers: int) -> list[int]
 
 
 def make_layer(core: str, input_size: int, hidden_size: int, options: Mapping[str, Any] | None) -> RecurrentLayer:
-    """Return an untrained layer: a cell, or PyTorch's network.
-
-    Args:
-        core: one of `CORES`.
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the state.
-        options: the keywords of the cell or of PyTorch's network.
+    """Return an untrained layer, a cell or PyTorch's network, with these keywords of its own.
 
     Raises:
-        ValueError: the core is unknown.
+        ValueError: the core is none of `CORES`.
     """
     if core not in CORES:
         raise ValueError(f"core is {core!r}; it can be one of {', '.join(CORES)}")
@@ -217,19 +197,13 @@ def make_stack(
     cell_options: Mapping[str, Any] | None,
     dropout: Dropout,
 ) -> Stack:
-    """Return untrained layers of one kind, with dropout between them.
-
-    Args:
-        core, input_size, hidden_size: as in `make_layer`, the same core and state for every layer.
-        num_layers: the number of layers.
-        cell_options: keywords for every cell.
-        dropout: what every layer but the first reads through.
+    """Return untrained layers of one kind, each with the same core, state and keywords, and dropout between them.
 
     Raises:
         ValueError: the core is unknown, or there is no layer.
     """
     sizes = input_sizes(input_size, hidden_size, num_layers)
-    if core.startswith("torch-") and not (dropout.rate and dropout.variational):  # PyTorch has only the other kind
+    if core.startswith("torch-"):
         own = {"num_layers": num_layers, "dropout": dropout.rate if num_layers > 1 else 0.0}
         return Stack([make_layer(core, input_size, hidden_size, {**(cell_options or {}), **own})])
     return Stack((make_layer(core, size, hidden_size, cell_options) for size in sizes), dropout)

@@ -1,7 +1,5 @@
 """The recurrent language model: embedding, recurrent core, output layer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,9 +20,7 @@ class LanguageModel(NeuralModel):
         logits_t = W_hy dropout(h_t) + b_y     (:eq:`eq-output`)
 
     Dropout acts where Zaremba et al. 2014 apply it: on the embedding, between the layers and before the output, never
-    on a recurrent connection. The variational kind acts in the same places. Gal & Ghahramani 2016 also drop whole
-    symbols, and h_{t−1} on its way into the gates. Neither is done here: PyTorch's layers give no access to h_{t−1}
-    inside a step, and a GRU would lose for good what it should only carry on.
+    on a recurrent connection.
 
     Args:
         vocab_size: V, the number of symbols.
@@ -36,7 +32,6 @@ class LanguageModel(NeuralModel):
         cell_options: keywords for every cell, such as ``{"forget_bias": 2.0}``.
         learn_initial_state: train h_0, and the c_0 of an LSTM, with the weights instead of leaving them at zero.
         dropout: the share of the numbers that `Dropout` sets to zero in training, in each of its places.
-        variational: drop the same numbers at every step of a row; each call, and so each window, draws anew.
         tied: use one matrix as both E and W_hy (Press & Wolf 2017), which saves V · d weights. It is initialised as
             the output matrix, so that the first predictions are nearly uniform, and its elements are small.
         embedding_scale: s. With √d a tied embedding is about as large as one of its own (Vaswani et al. 2017).
@@ -72,7 +67,6 @@ class LanguageModel(NeuralModel):
         cell_options: Mapping[str, Any] | None = None,
         learn_initial_state: bool = False,
         dropout: float = 0.0,
-        variational: bool = False,
         tied: bool = False,
         embedding_scale: float = 1.0,
     ):
@@ -86,7 +80,7 @@ class LanguageModel(NeuralModel):
             raise ValueError(f"embedding_scale is {embedding_scale}; it must be above 0, and finite")
         self.vocab_size, self.hidden_size, self.embedding_scale = vocab_size, hidden_size, embedding_scale
         self.embedding = nn.Embedding(vocab_size, embedding_size)
-        self.dropout = Dropout(dropout, variational=variational)
+        self.dropout = Dropout(dropout)
         self.core = make_stack(core, embedding_size, hidden_size, num_layers, cell_options, self.dropout)
         self.output = nn.Linear(hidden_size, vocab_size)  # W_hy, b_y
         if tied:

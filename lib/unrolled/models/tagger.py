@@ -1,8 +1,5 @@
 """Give each word of a sentence a tag: from what stands around it, or from all that an encoder has read."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -62,9 +59,9 @@ class Tagger(TaggingNetwork):
         num_tags: the number of tags.
         embedding_size: d, the length of a word's vector.
         hidden_size: h, the length of a state in one direction.
-        core, num_layers, direction, residual, cell_options: those of `Encoder`.
         dropout: the share of the numbers that are set to zero in training: on the embedding, between layers and before
             the output.
+        **options: the other arguments of `Encoder`.
 
     Raises:
         ValueError: what `Encoder` raises.
@@ -82,26 +79,13 @@ class Tagger(TaggingNetwork):
         *,
         embedding_size: int = 32,
         hidden_size: int = 64,
-        core: str = "lstm",
-        num_layers: int = 1,
-        direction: str = "both",
-        residual: bool = False,
         dropout: float = 0.0,
-        cell_options: Mapping[str, Any] | None = None,
+        **options: Any,
     ):
         super().__init__()
         self.vocab_size = vocab_size
         self.embedding, self.dropout = nn.Embedding(vocab_size, embedding_size), Dropout(dropout)
-        self.encoder = Encoder(
-            embedding_size,
-            hidden_size,
-            core=core,
-            num_layers=num_layers,
-            direction=direction,
-            residual=residual,
-            dropout=dropout,
-            cell_options=cell_options,
-        )
+        self.encoder = Encoder(embedding_size, hidden_size, dropout=dropout, **options)
         self.output = nn.Linear(self.encoder.output_size, num_tags)  # W_hy, b_y
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

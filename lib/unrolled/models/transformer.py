@@ -1,7 +1,5 @@
 """A small causal transformer to compare the recurrent models with: it looks back instead of remembering."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

@@ -1,7 +1,5 @@
 """The language model with a fixed window, made of ordinary layers."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

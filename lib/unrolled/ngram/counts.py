@@ -1,7 +1,5 @@
 """Count the n-grams of a text, all orders at once, in one sort."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +14,6 @@ class Level:
 
     Attributes:
         parent: the row of the first k − 1 words among the (k−1)-grams, (rows,).
-        suffix: the row of the last k − 1 words among the (k−1)-grams, (rows,).
         word: the number of the last word, (rows,).
         count: the number of occurrences, (rows,).
         left: the number of different words that come before it, (rows,); the beginning of the text counts as one.
@@ -28,7 +25,6 @@ class Level:
     """
 
     parent: np.ndarray
-    suffix: np.ndarray
     word: np.ndarray
     count: np.ndarray
     left: np.ndarray
@@ -86,7 +82,7 @@ class Counts:
             row_at[starts] = row
             left = np.zeros(len(first), dtype=np.int64)
             left[row_at[0]] = 1  # the beginning of the text counts as a word
-            self.levels.append(Level(parent, suffix, words[first], count, left))
+            self.levels.append(Level(parent, words[first], count, left))
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(level.word):,}" for level in self.levels)

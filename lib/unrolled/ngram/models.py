@@ -1,11 +1,8 @@
 """Predict the next symbol by counting: maximum likelihood, add-k, and interpolated Kneser–Ney in two forms.
 
-The models are estimated from the `Counts` of a text, at any order up to that of the counts. They read text as every
-model of this book does: ``model(tokens, state) -> (logits, state)``, where the state holds the last symbols read. At
-the beginning of a text the contexts are shorter.
+The models are estimated from the `Counts` of a text, and read text as every model of this book does: ``model(tokens,
+state) -> (logits, state)``, where the state holds the last symbols read. At its beginning the contexts are shorter.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 
@@ -72,15 +69,12 @@ class NGram:
         return sum(table.nbytes for table in (*self.keys, *self.share, *self.rest))
 
     def __call__(self, tokens: torch.Tensor, state: np.ndarray | None = None) -> tuple[torch.Tensor, np.ndarray]:
-        """Return the log-probabilities of all symbols after each token, and the last state.
+        """Return ln p of all symbols after each token, float64, (batch, time, vocab_size), and the last state.
 
         Args:
             tokens: symbol numbers, (batch, time).
             state: the symbols before them, (batch, order − 1), with `NONE` where there is none; None stands for the
                 beginning of a text.
-
-        Returns:
-            ln p, float64, (batch, time, vocab_size), and the last state, (batch, order − 1).
 
         Raises:
             ValueError: another shape, or a number outside the vocabulary.
@@ -92,18 +86,12 @@ class NGram:
     def costs(
         self, inputs: torch.Tensor, targets: torch.Tensor, state: np.ndarray | None = None
     ) -> tuple[torch.Tensor, np.ndarray]:
-        """Return what each target costs in nats, and the last state.
+        """Return what each target costs, −ln p(target | inputs up to its place), float64, and the last state.
+
+        What is not said here is as for a call.
 
         Args:
-            inputs: symbol numbers, (batch, time).
-            targets: the symbols to score, each after the input at its position, (batch, time).
-            state: the symbols before the inputs, as for a call.
-
-        Returns:
-            −ln p(target | inputs up to its position), float64, (batch, time), and the last state, (batch, order − 1).
-
-        Raises:
-            ValueError: another shape, or a number outside the vocabulary.
+            targets: the symbols to score, each after the input at its place, (batch, time).
         """
         rows, lengths, state = self._read(inputs, state)
         words = self._checked(targets, "targets")
@@ -115,7 +103,6 @@ class NGram:
         """Return the rows of k-grams, with `NONE` for those that were never seen.
 
         Args:
-            k: their length.
             context: the rows of their first k − 1 words among the (k−1)-grams; 0 if k is 1.
             word: the numbers of their last words; its shape and that of the contexts broadcast.
         """

@@ -1,7 +1,5 @@
 """Taggers that count: the most frequent tag of each word, and a hidden Markov model (chapter 10)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ axes, of which contenders, with which configurations, on which machine and when.
 lab run NAME --record``) and nothing else does: one digest over all of it shows a number that was changed by hand.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import json
@@ -218,10 +216,8 @@ def load(name: str, *, complete: bool = True) -> Record:
         RecordError: there is none, it cannot be read, something in it was changed by hand, or parts are missing; the
             message says which, and how to measure them.
     """
-    path, remedy = (
-        FOLDER / f"{name}.json",
-        f"measure it, in a clone of the book, with: python -m lab run {name} --record",
-    )
+    path = FOLDER / f"{name}.json"
+    remedy = f"measure it, in a clone of the book, with: python -m lab run {name} --record"
     try:
         content = json.loads(path.read_text(encoding="utf8"))
         changed = content.pop("digest") != digest(content)

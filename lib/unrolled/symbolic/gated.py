@@ -8,8 +8,6 @@
 `symbolic.difference` compares the three.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import sympy as sp

@@ -1,7 +1,5 @@
 """Symbols, σ, and the exact comparison of polynomials."""
 
-from __future__ import annotations
-
 import sympy as sp
 from sympy.polys.rings import PolyRing
 

@@ -12,8 +12,6 @@ The following are functions of the step that stand for matrices of any size, whi
     g(s)      the immediate derivative ∂⁺L/∂h_s, and D(s) the total one, ∂L/∂h_s
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import sympy as sp

@@ -7,8 +7,6 @@ the same few arguments, the nodes of the network. Each node gets a symbol, and w
 σ′ = σ (1 − σ) and exp′ = exp every gradient becomes a polynomial in symbols. Equal polynomials have equal expansions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 

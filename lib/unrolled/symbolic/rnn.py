@@ -9,8 +9,6 @@
 `symbolic.recurrence` says what a node is, and holds all that does not depend on the cell.
 """
 
-from __future__ import annotations
-
 import sympy as sp
 
 from unrolled import bptt
@@ -39,7 +37,3 @@ class Network(Recurrence):
         """Return h_t from h_{t−1}."""
         a = self.parameters.W_xh * self.x[t] + self.parameters.W_hh * previous + self.parameters.b_h  # eq-rnn
         return node(f"h_{t}", sp.tanh, a)  # eq-rnn
-
-    def delta(self, t: int) -> sp.Matrix:
-        """Return δ_t = ∂L/∂a_t = (1 − h_t ⊙ h_t) ⊙ ∂L/∂h_t in nodes, hidden × 1 (:eq:`eq-delta`)."""
-        return self.state[t].applyfunc(lambda h_i: 1 - h_i**2).multiply_elementwise(self.state_gradient(t))

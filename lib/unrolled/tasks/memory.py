@@ -1,7 +1,5 @@
 """Tasks that need a memory: adding, copying, write–ignore–read, and counting (chapters 4 to 6)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A task draws pairs of a source and a target, as many as are wanted, and knows th
 an endless supply of batches of them, to train on.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import itertools

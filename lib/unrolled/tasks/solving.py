@@ -1,7 +1,5 @@
 """Train a network on a task until it solves it, or until its budget is spent."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -1,7 +1,5 @@
 """A task that asks what a state of fixed size can track: the shell game (chapter 13)."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

@@ -1,14 +1,12 @@
 """Arrange symbol numbers for training: a long sequence as parallel streams, sentences as padded batches."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
 from torch.nn.functional import cross_entropy
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequence
+from torch.nn.utils.rnn import pad_sequence
 
 from unrolled.text.numbers import check_range, symbol_numbers, symbol_row
 
@@ -116,14 +114,6 @@ class Batch(NamedTuple):
     mask: torch.Tensor
     lengths: torch.Tensor
 
-    def pack(self, vectors: torch.Tensor) -> PackedSequence:
-        """Return vectors, (batch, time, features), packed without the pads for the recurrent networks of ``torch.nn``.
-
-        They return packed hidden states, which ``torch.nn.utils.rnn.pad_packed_sequence`` pads again, and the state
-        after the last symbol of each sentence.
-        """
-        return pack_padded_sequence(vectors, self.lengths.cpu(), batch_first=True, enforce_sorted=False)
-
 
 class Sentences:
     """Group sentences of similar length in padded batches.
@@ -204,12 +194,7 @@ class Sentences:
 
 
 def padded(rows: list[torch.Tensor], pad: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return rows of symbol numbers side by side, (batch, time), where they are no pads, and their lengths, (batch,).
-
-    >>> padded([torch.tensor([5, 6]), torch.tensor([7])], pad=1)[0]
-    tensor([[5, 6],
-            [7, 1]])
-    """
+    """Return rows of symbol numbers side by side, (batch, time), where they are no pads, and the lengths, (batch,)."""
     numbers = pad_sequence(rows, batch_first=True, padding_value=pad)  # (batch, time)
     lengths = torch.tensor([len(row) for row in rows], device=numbers.device)
     return numbers, torch.arange(numbers.shape[1], device=numbers.device) < lengths[:, None], lengths
@@ -222,9 +207,6 @@ def similar_lengths(lengths: torch.Tensor, batch: int, seed: int) -> list[list[i
         lengths: of each row, (rows,).
         batch: the number of rows in a batch; that of the longest ones may be smaller.
         seed: determines the order of the batches and how rows of equal length are grouped.
-
-    >>> similar_lengths(torch.tensor([9, 2, 8, 3]), batch=2, seed=0)
-    [[1, 3], [2, 0]]
     """
     generator = torch.Generator().manual_seed(seed)
     shuffled = torch.randperm(len(lengths), generator=generator)

@@ -20,15 +20,12 @@ and on every path each variable must be bound once, before it is used; `Grammar`
 newlines in templates.
 """
 
-from __future__ import annotations
-
 import math
 import re
-import tomllib
 from collections.abc import Callable
 from functools import cache
 from itertools import accumulate
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 ARTICLES = ("a", "A")
 PRONOUNS = {"they": ("she", "he"), "them": ("her", "him"), "their": ("her", "his")}
@@ -73,7 +70,7 @@ class Rule(NamedTuple):
 
 
 class Grammar:
-    """A grammar, checked when it is created; `Grammar.from_toml` reads one from TOML.
+    """A grammar, checked when it is created.
 
     Args:
         table: symbol -> list of alternatives, each of them a template or a pair [weight, template]; for names,
@@ -122,15 +119,6 @@ class Grammar:
         }
         self._check_reach()
         self.expect(lambda part, left: 0.0)  # walks every path, and so finds what is wrong on any of them
-
-    @classmethod
-    def from_toml(cls, text: str) -> Self:
-        """Return the grammar that a TOML text describes.
-
-        Raises:
-            ValueError: the text is not TOML or does not describe a grammar.
-        """
-        return cls(tomllib.loads(text))
 
     def slots(self, symbol: str) -> list[Slot]:
         """Return the slots in all alternatives of a symbol, in order."""

@@ -1,7 +1,5 @@
 """Check symbol numbers where they enter: their type and axes, and that each is the number of a symbol."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

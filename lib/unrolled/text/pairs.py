@@ -1,7 +1,5 @@
 """Arrange sequences that come with an answer: words with their tags, sources with their targets, as padded batches."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache

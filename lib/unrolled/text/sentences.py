@@ -1,7 +1,5 @@
 """Tell which sentences a story grammar can write, whoever and whatever they speak of."""
 
-from __future__ import annotations
-
 import re
 
 from unrolled.text.grammar import Grammar, Slot

@@ -3,8 +3,6 @@
 The files are listed in ``registry.txt``, one a line: path below the mirror or the cache, digest, address, note.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re
@@ -118,11 +116,7 @@ def by_word(texts: dict[str, str]) -> tuple[str, str, str]:
 
 
 def headword(line: str) -> str:
-    """Return the word that a line of a pronouncing dictionary is about, without the number of the alternative.
-
-    >>> headword("aalborg(2) AA1 L B AO0 R G")
-    'aalborg'
-    """
+    """Return the word that a line of a pronouncing dictionary is about, without the number of the alternative."""
     return re.sub(r"\(\d+\)$", "", line.split(maxsplit=1)[0])
 
 

@@ -9,20 +9,18 @@ one derivation (the tests count them with a parser), so this product is the prob
 given text, the value to compare with is −log p of that text.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re
+import tomllib
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from itertools import accumulate
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from unrolled.text.grammar import PRONOUNS, Grammar, Rule, Slot
 
@@ -122,29 +120,6 @@ class StoryGrammar(Grammar):
     def entropy_per_word(self) -> float:
         """Return the floor in nats per word, newlines included."""
         return self.entropy() / self.expected_words()
-
-    def chance(self, kind: str) -> float:
-        """Return the probability that a reader without memory gives to the first character of a recalled value.
-
-        This reader knows which list the value comes from and predicts each first character by its share of the list,
-        so the mean probability of the right character is the sum of the squared shares. If the slots of a kind differ
-        (she and he begin with different letters, her and his with the same), this is the mean over all recalls.
-
-        Args:
-            kind: one of the values of `Recall.kind`.
-
-        Raises:
-            ValueError: no story recalls that kind.
-        """
-        recalled = {slot for symbol in self.rules for slot in self.slots(symbol) if not slot.draws}
-        if kind not in (kinds := {slot.kind for slot in recalled}):
-            raise ValueError(f"kind is {kind!r}; the stories recall {', '.join(sorted(kinds))}")
-        chances = {}  # slot -> the mean probability of its first character
-        for slot in recalled:
-            if slot.kind == kind:
-                first = Counter(self.written(slot.form, value)[1][0] for value in self.values[slot.symbol])
-                chances[slot] = sum(count**2 for count in first.values()) / first.total() ** 2
-        return self.expect(lambda part, left: chances.get(part, 0)) / self.expect(lambda part, left: part in chances)
 
     def _expected_size(self, size: Callable[[str], int]) -> float:
         """Return the mean over all stories of a size summed over texts and values as written; a newline adds 1."""
@@ -254,7 +229,7 @@ class StoryCorpus:
         """The floor for this text: −log p divided by its number of characters, newlines included."""
         return -self.log_prob / len(self.text)
 
-    def split(self, fraction: float = 0.9) -> tuple[StoryCorpus, StoryCorpus]:
+    def split(self, fraction: float = 0.9) -> tuple[Self, Self]:
         """Cut the corpus in two at the story boundary nearest to this fraction of its characters.
 
         Raises:
@@ -279,7 +254,7 @@ def grammar() -> StoryGrammar:
     >>> f"{grammar().entropy_per_character():.4f} nats per character"
     '0.1058 nats per character'
     """
-    return StoryGrammar.from_toml(resources.files(__package__).joinpath("stories.toml").read_text(encoding="utf-8"))
+    return StoryGrammar(tomllib.loads(resources.files(__package__).joinpath("stories.toml").read_text("utf-8")))
 
 
 def corpus(characters: int = 1_000_000, seed: int = 0) -> StoryCorpus:

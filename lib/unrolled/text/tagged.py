@@ -5,8 +5,6 @@ whoever reads the whole story can be right every time. Whoever reads only from t
 decides whether it stands for a person, as in "thanked her", or for an owner, as in "her friend".
 """
 
-from __future__ import annotations
-
 import random
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -96,11 +94,6 @@ def tag_story(rng: random.Random) -> TaggedSentence:
 
     Args:
         rng: the source of the draws.
-
-    Example:
-        >>> story = tag_story(random.Random(0))
-        >>> [pair for pair in zip(*story, strict=True)][7:12]
-        [('gentle', 'trait'), ('child', 'other'), ('called', 'other'), ('Kitty', 'name'), ('.', 'other')]
     """
     draft = _TaggedDraft(rng)
     draft.write("story")

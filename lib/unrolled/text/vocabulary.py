@@ -1,7 +1,5 @@
 """Map symbols, which are characters or words, to integers and back."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Save a training run in a file, so that it can be stopped at any moment and resumed as if nothing had happened."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import tempfile

@@ -11,8 +11,6 @@ which is what a single process computes from the whole batch, up to rounding. On
 process alone is the first of one, and every function here does the plain thing for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -39,11 +37,6 @@ def together(device: torch.device) -> Iterator[None]:
 
     Raises:
         ValueError: a machine has fewer GPUs than processes.
-
-    Example:
-        >>> with together(torch.device("cpu")):  # in a process that torchrun did not start
-        ...     count(), rank(), share(batch=8)
-        (1, 0, slice(0, 8, None))
     """
     if not launched():
         yield
@@ -67,13 +60,7 @@ def launched() -> bool:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Let this process work as if it were the only one, for the length of the ``with`` block.
-
-    Example:
-        >>> with alone():
-        ...     count()
-        1
-    """
+    """Let this process work as if it were the only one, for the length of the ``with`` block."""
     token = _ALONE.set(True)
     try:
         yield
@@ -150,10 +137,6 @@ def first(make: Callable[[], T]) -> T:
 
     Args:
         make: the function. With several processes its result must be something that `pickle` takes.
-
-    Example:
-        >>> first(lambda: "written once")
-        'written once'
     """
     if count() == 1:
         return make()

@@ -1,7 +1,5 @@
 """Let the update in progress end before Ctrl-C or SIGTERM ends the process."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from types import FrameType
@@ -40,7 +38,7 @@ class Interruption:
         self._signal = 0  # that this process was sent
         self._handlers = {}  # the handlers from before the block
 
-    def __enter__(self) -> Interruption:
+    def __enter__(self) -> "Interruption":
         if self._active:
             for number in (signal.SIGINT, signal.SIGTERM):
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):  # None: Python could not restore it

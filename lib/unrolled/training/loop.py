@@ -1,7 +1,5 @@
 """Train a language model by truncated backpropagation through time, or a model on examples, and never lose a run."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time
@@ -66,7 +64,6 @@ def train(
 
     Example:
         >>> from unrolled.models import LanguageModel
-        >>> from unrolled.training import Recipe, train
         >>> _ = torch.manual_seed(0)
         >>> model, tokens = LanguageModel(5, hidden_size=16), torch.arange(400) % 5  # 0 1 2 3 4 0 1 2 …
         >>> recipe = Recipe(updates=30, batch=4, seq_len=8, learning_rate=0.03)
@@ -85,12 +82,11 @@ def train(
     distributed.synchronise(model)
     digest = hashlib.sha256(tokens.cpu().contiguous().numpy()).hexdigest()[:16]
     run = Run(model, recipe, digest)
-    predict = torch.compile(model) if recipe.compile else model
 
     def loss_of_update() -> torch.Tensor:
         inputs, targets, fresh = streams.window(run.done)
         state = None if fresh or not recipe.carry else _carried(run, rows)
-        logits, run.state = predict(inputs[rows], state)  # (batch, time, vocab)
+        logits, run.state = model(inputs[rows], state)  # (batch, time, vocab)
         return cross_entropy(logits.flatten(0, 1), targets[rows].flatten())  # (batch · time, vocab)
 
     def score() -> float:
@@ -127,7 +123,7 @@ def train_examples(
 
     Example:
         >>> from unrolled.models import Tagger
-        >>> from unrolled.text import Examples, pad_tagged
+        >>> from unrolled.text import pad_tagged
         >>> _ = torch.manual_seed(0)
         >>> words = torch.arange(40).view(8, 5) % 7
         >>> examples = Examples([(row, row % 2) for row in words], batch=4, padded=pad_tagged)
@@ -138,11 +134,8 @@ def train_examples(
     """
     options = Options.of(keywords)
     _check(model, recipe, options, scored=score is not None)
-    if recipe.carry or recipe.compile:
-        raise ValueError(
-            f"carry is {recipe.carry} and compile is {recipe.compile}; examples begin afresh, and nothing is compiled: "
-            "both must be False"
-        )
+    if recipe.carry:
+        raise ValueError("carry is True; examples begin afresh, so it must be False")
     if recipe.batch != examples.batch:
         raise ValueError(f"batch is {recipe.batch}, and that of the examples {examples.batch}; they must be equal")
     if distributed.count() > 1:
@@ -160,10 +153,9 @@ def _check(model: Network, recipe: Recipe, options: Options, scored: bool) -> No
     """Raise ValueError, saying what is wrong, where the recipe does not fit the model, or scores cannot be had."""
     if recipe.reset and not hasattr(model, "initial_state"):
         raise ValueError(f"reset is {recipe.reset}, but a {type(model).__name__} has no initial state; leave out reset")
-    if recipe.needs_validation and not (scored and options.validate_every):
+    if recipe.patience and not (scored and options.validate_every):
         raise ValueError(
-            f"schedule is {recipe.schedule!r} and patience is {recipe.patience}, which needs scores; "
-            "give a validation text and validate_every"
+            f"patience is {recipe.patience}, which needs scores; give a validation text and validate_every"
         )
 
 
@@ -195,7 +187,7 @@ def _update(
             nats, length = torch.stack([loss.detach(), norm]).tolist()  # the only line that waits for a GPU
             if not math.isfinite(nats + length):
                 raise _diverged(nats, length, run, checkpoints)
-            rate = recipe.rate(run.done, run.history.setbacks)
+            rate = recipe.rate(run.done)
             for group in run.optimizer.param_groups:
                 group["lr"] = rate
             run.optimizer.step()

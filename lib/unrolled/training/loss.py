@@ -1,7 +1,5 @@
 """The cross-entropy that training minimises; where there are many logits, their gradient overwrites them."""
 
-from __future__ import annotations
-
 import torch
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
@@ -15,11 +13,9 @@ FEW = 2**20  # so many numbers stay in a processor's cache
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the mean of −ln p(target), nats per symbol (:eq:`eq-perplexity`).
 
-    Where the symbols are words, nothing in a training is as large as the logits, and PyTorch makes three more tensors
-    of their size: ln p, and the gradients of the loss with respect to ln p and to the logits. A CPU takes as long to
-    get fresh memory as to compute what goes there. So on a CPU the gradient of many logits is written over them, and
-    they must not be used any more. PyTorch's own function serves for few logits, and on a GPU, which keeps its memory
-    from one update to the next.
+    Where the symbols are words, nothing in a training is as large as the logits, and a CPU takes as long to get fresh
+    memory as to compute what goes there. So on a CPU the gradient of many logits is written over them, and they must
+    not be used any more. PyTorch's own function serves for few logits, and on a GPU.
 
     Args:
         logits: (symbols, vocab_size).
@@ -28,11 +24,6 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     Raises:
         ValueError: there are no targets, they do not agree with the logits in shape, or one is no symbol. (That PyTorch
             notices by itself, on a GPU with an error of its own, so that no update waits for a check.)
-
-    Example:
-        >>> loss = cross_entropy(torch.zeros(3, 8), torch.tensor([0, 5, 7]))  # every symbol has probability 1/8
-        >>> round(loss.exp().item(), 3)
-        8.0
     """
     targets = symbol_numbers(targets, ("symbols",), "targets")
     if logits.shape[:-1] != targets.shape:

@@ -1,11 +1,9 @@
 """How a training is scored, stopped, saved and shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Options:
             raise ValueError(f"checkpoint_every is {self.checkpoint_every}; it must be above 0")
 
     @classmethod
-    def of(cls, keywords: Mapping[str, Any]) -> Options:
+    def of(cls, keywords: Mapping[str, Any]) -> Self:
         """Return the options that are given as keywords; raise TypeError for a keyword that is none of them."""
         if unknown := sorted(keywords.keys() - cls.__dataclass_fields__):
             known = ", ".join(cls.__dataclass_fields__)

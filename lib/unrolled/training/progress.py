@@ -1,7 +1,5 @@
 """Report how a training goes: a bar on the screen, and a log of JSON lines beside the checkpoint."""
 
-from __future__ import annotations
-
 import json
 import math
 from contextlib import suppress
@@ -45,7 +43,7 @@ class Progress:
         self._updates, self._seconds = 0, 0.0  # since the last line, or since this process began
         self._bar = tqdm(total=run.recipe.updates, initial=run.done, desc=label, disable=not show, leave=False)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> "Progress":
         return self
 
     def __exit__(self, *_) -> None:

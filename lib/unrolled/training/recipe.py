@@ -1,19 +1,13 @@
 """How to train: the optimizer, the learning rate of every update, the arithmetic, and when to stop."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 
-OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
-CHOICES = {
-    "optimizer": tuple(OPTIMIZERS),
-    "schedule": ("cosine", "constant", "plateau"),
-    "precision": ("float32", "bf16"),
-}
+OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+CHOICES = {"optimizer": tuple(OPTIMIZERS), "schedule": ("cosine", "constant"), "precision": ("float32", "bf16")}
 
 
 @dataclass(frozen=True)
@@ -29,19 +23,14 @@ class Recipe:
         carry: whether each window starts from the state at the end of the previous one, or from the initial state.
         reset: the probability that a stream starts from the initial state in a window, although the state is carried.
             Streams begin too rarely to teach a network how a text begins: with 0, once in a pass over the text.
-        optimizer: ``"adam"`` (Kingma & Ba 2015), ``"adamw"`` (Loshchilov & Hutter 2019) or ``"sgd"``, plain gradient
-            descent without momentum.
-        beta2: β₂, the share of the squared gradients' running mean that Adam and AdamW keep in an update.
-        weight_decay: λ. Adam and SGD add λ w to the clipped gradient of the weights w; AdamW leaves the gradient alone
-            and subtracts rate · λ w from the weights.
-        schedule: ``"cosine"``, ``"constant"`` or ``"plateau"``, which needs a validation text; see `rate`.
+        optimizer: ``"adam"`` (Kingma & Ba 2015) or ``"sgd"``, plain gradient descent without momentum.
+        beta2: β₂, the share of the squared gradients' running mean that Adam keeps in an update.
+        schedule: ``"cosine"`` or ``"constant"``; see `rate`.
         warm_up: the share of the updates in which the rate of ``"cosine"`` rises.
         patience: stop after so many validations in a row without a new lowest score, and restore the weights that had
             the lowest one; 0 trains to the end and keeps the last weights.
         precision: ``"float32"``, or ``"bf16"`` to multiply in bfloat16 in training (mixed precision). The weights, the
             optimizer and the validation stay in float32.
-        compile: whether `torch.compile` translates the model first; the result is the same up to rounding. Of the
-            book's own cells every step is translated, which can take minutes.
 
     Raises:
         ValueError: a value is out of range or unknown; the message names it and says what is right.
@@ -65,12 +54,10 @@ class Recipe:
     reset: float = 0.0
     optimizer: str = "adam"
     beta2: float = 0.999
-    weight_decay: float = 0.0
     schedule: str = "cosine"
     warm_up: float = 0.1
     patience: int = 0
     precision: str = "float32"
-    compile: bool = False
 
     def __post_init__(self):
         for name in ("updates", "learning_rate", "clip"):
@@ -83,34 +70,24 @@ class Recipe:
         for name in ("beta2", "warm_up"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more and below 1")
-        for name in ("weight_decay", "patience"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more")
+        if not self.patience >= 0:
+            raise ValueError(f"patience is {self.patience}; it must be 0 or more")
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it can be one of {', '.join(choices)}")
 
-    @property
-    def needs_validation(self) -> bool:
-        """Whether scores on a validation text decide how the training goes on."""
-        return self.schedule == "plateau" or self.patience > 0
-
-    def rate(self, update: int, setbacks: int = 0) -> float:
+    def rate(self, update: int) -> float:
         """Return the learning rate of an update.
 
             constant    learning_rate
-            plateau     learning_rate / 4^setbacks                      as in PyTorch's word-language-model example
             cosine      learning_rate · (update + 1) / W                in the first W updates, the warm-up
                         learning_rate · ½ (1 + cos π p)                 after it, with p rising from 0 to 1
 
         Args:
             update: its number, 0 … updates − 1.
-            setbacks: the number of validations so far that brought no new lowest score.
         """
         if self.schedule == "constant":
             return self.learning_rate
-        if self.schedule == "plateau":
-            return self.learning_rate * 0.25**setbacks
         warm_up = max(1, int(self.updates * self.warm_up))
         if update < warm_up:
             return self.learning_rate * (update + 1) / warm_up
@@ -119,10 +96,6 @@ class Recipe:
     def optimizer_of(self, weights: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """Return the optimizer of these weights; each of its steps is one fused operation where PyTorch has one."""
         weights = list(weights)
-        return OPTIMIZERS[self.optimizer](
-            weights,
-            lr=self.learning_rate,
-            weight_decay=self.weight_decay,
-            fused=all(weight.device.type in ("cpu", "cuda") for weight in weights),
-            **({} if self.optimizer == "sgd" else {"betas": (0.9, self.beta2)}),
-        )
+        fused = all(weight.device.type in ("cpu", "cuda") for weight in weights)
+        betas = {"betas": (0.9, self.beta2)} if self.optimizer == "adam" else {}
+        return OPTIMIZERS[self.optimizer](weights, lr=self.learning_rate, fused=fused, **betas)

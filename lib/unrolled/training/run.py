@@ -1,8 +1,5 @@
 """The state of a training between two updates, and the history of its losses and scores."""
 
-from __future__ import annotations
-
-import itertools
 from dataclasses import dataclass, field
 
 import torch
@@ -23,21 +20,14 @@ class History:
         validation: those scores, nats per symbol.
 
     Example:
-        >>> history = History(validated=[10, 20, 30, 40], validation=[3.0, 1.0, 2.0, 1.5])
-        >>> history.setbacks, history.waited
-        (2, 2)
+        >>> History(validated=[10, 20, 30, 40], validation=[3.0, 1.0, 2.0, 1.5]).waited
+        2
     """
 
     losses: list[float] = field(default_factory=list)
     norms: list[float] = field(default_factory=list)
     validated: list[int] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
-
-    @property
-    def setbacks(self) -> int:
-        """The number of validations that brought no new lowest score."""
-        lowest = itertools.accumulate(self.validation, min)
-        return sum(score >= before for score, before in zip(self.validation[1:], lowest, strict=False))
 
     @property
     def waited(self) -> int:

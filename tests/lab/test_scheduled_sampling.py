@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from lab.ch09_generating_text.scheduled_sampling import ScheduledSampling
 from small_runs import RECIPE, TOKENS, stopped_and_resumed, weights
-from unrolled.models import LanguageModel, ScheduledSampling
+from unrolled.models import LanguageModel
 from unrolled.training import train
 
 

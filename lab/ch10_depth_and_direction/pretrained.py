@@ -1,18 +1,15 @@
-"""Tag words by the states of two language models that were trained on text without tags: the idea of ELMo."""
+"""Tag words by the states of two language models that were trained without tags: the idea of ELMo (chapter 10)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import nn
 
 from unrolled.cells import State, unroll
-from unrolled.models.encoder import Encoder
-from unrolled.models.layers import Dropout
-from unrolled.models.recurrent import LanguageModel
-from unrolled.models.tagger import TaggingNetwork
+from unrolled.models import KINDS, Dropout, Encoder, LanguageModel, TaggingNetwork
 from unrolled.text import backwards
 
 
@@ -112,7 +109,7 @@ class PretrainedTagger(TaggingNetwork):
         self.encoder = Encoder(2 * states, hidden_size, core=core, direction="both")
         self.output = nn.Linear(self.encoder.output_size, num_tags)  # W_hy, b_y
 
-    def adopt(self, forward: LanguageModel, backward: LanguageModel) -> PretrainedTagger:
+    def adopt(self, forward: LanguageModel, backward: LanguageModel) -> Self:
         """Take over the weights of two trained language models, and return the tagger.
 
         Args:
@@ -149,6 +146,9 @@ class PretrainedTagger(TaggingNetwork):
         y = self.mixture(self.all_layers(tokens, lengths))
         states = self.encoder(self.dropout(y), lengths.to(self.device))
         return self.output(self.dropout(states))
+
+
+KINDS[PretrainedTagger.__name__] = PretrainedTagger  # so that a configuration can name it, and a file hold it
 
 
 def _by_layer(reader: LanguageModel, batch: int) -> tuple[State, ...]:

@@ -1,11 +1,11 @@
-"""A recurrent language model that is trained on its own mistakes: scheduled sampling."""
+"""A recurrent language model that is trained on its own mistakes: scheduled sampling (chapter 9)."""
 
 from __future__ import annotations
 
 import torch
 
 from unrolled.cells import State
-from unrolled.models.recurrent import LanguageModel
+from unrolled.models import KINDS, LanguageModel
 from unrolled.text import check_range, symbol_numbers
 
 
@@ -89,3 +89,6 @@ class ScheduledSampling(LanguageModel):
                 tokens = self.mixed(tokens, state)
             self.calls += 1
         return super().forward(tokens, state)
+
+
+KINDS[ScheduledSampling.__name__] = ScheduledSampling  # so that a configuration can name it, and a file hold it
