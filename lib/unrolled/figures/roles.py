@@ -62,7 +62,7 @@ ROLES = (  # of two roles that both know a label, the first has it
     Role("irnn", "#4f96d8", 1, 3, r"IRNN(, .+)?", "rnn"),
     Role("orthogonal-rnn", "#4f96d8", 2, 4, r"orthogonal( RNN)?", "rnn"),
     Role("logistic-rnn", "#4f96d8", 3, 5, r"logistic( RNN)?", "rnn"),
-    Role("rnn", "#1f6ab0", 0, 0, r"(the )?RNN|tanh|recurrent network", "rnn"),
+    Role("rnn", "#1d66aa", 0, 0, r"(the )?RNN|tanh|recurrent network", "rnn"),
     Role("rnn-variant", "#4f96d8", 4, 6, r"RNN, .+|PyTorch's RNN", "rnn"),
     Role("lstm-1997", "#e0792a", 2, 3, r"LSTM of 1997|no forget gate", "lstm"),
     Role("lstm-replayed", "#e0792a", 3, 4, r"(LSTM, )?replayed", "lstm"),
@@ -88,7 +88,7 @@ ROLES = (  # of two roles that both know a label, the first has it
     Role("before", INK, 1, 0, r"before.*|untrained", hollow=True),
     Role("after", INK, 0, 0, r"after.*|trained"),
     *(
-        Role(f"{gate}-gate", colour, 0, 0, f"{gate}( gate)?")
+        Role(f"{gate}-gate", colour, 0, 0, f"{gate} gate")
         for gate, colour in GATE_COLOURS.items()
         if gate != "candidate"
     ),
@@ -101,7 +101,7 @@ RESERVED = {role.colour: role.family for role in ROLES if role.family}  # each r
 
 
 def role_of(label: str | None) -> Role | None:
-    """Return the role that a label stands for, or None.
+    """Return the role that a label stands for, or None; the difference of two models stands for neither.
 
     Args:
         label: the label, as a chart writes it.
@@ -110,7 +110,9 @@ def role_of(label: str | None) -> Role | None:
         >>> [role and role.name for role in map(role_of, ("LSTM of 1997", "5-gram", "clipped"))]
         ['lstm-1997', 'counting', None]
     """
-    return next((role for role in ROLES if label and re.fullmatch(role.labels, label)), None)
+    if not label or " − " in label:
+        return None
+    return next((role for role in ROLES if re.fullmatch(role.labels, label)), None)
 
 
 def ramp(steps: int) -> list[str]:
