@@ -50,7 +50,7 @@ def scale(ax: Axes, x: np.ndarray, xlog: bool, ylog: bool) -> None:
             axis.set_minor_locator(ticker.NullLocator())
         axis.set_major_formatter(_Ticks())
     if xlog and 0 < len(np.unique(x)) <= FEW:
-        ax.xaxis.set_major_locator(ticker.FixedLocator(_legible(ax, np.unique(x))))
+        ax.xaxis.set_major_locator(ticker.FixedLocator(_legible(ax, np.unique(x[x > 0]))))
     elif not xlog and len(x) and np.array_equal(x, np.round(x)):
         ax.xaxis.set_major_locator(ticker.MaxNLocator(nbins="auto", steps=(1, 2, 5, 10), integer=True))
 
@@ -59,15 +59,22 @@ class _Ticks(ticker.Formatter):
     """Write the numbers of an axis as `ticks` does: all of one kind."""
 
     def __call__(self, value: float, place: int | None = None) -> str:
+        """Return the label of one value, as it would stand among the ticks."""
         seen = self.format_ticks([*self.axis.get_majorticklocs(), value])
         return seen[-1]
 
     def format_ticks(self, values: list[float]) -> list[str]:
+        """Return the labels of all ticks."""
         return ticks(values)
 
 
 def _legible(ax: Axes, x: np.ndarray) -> np.ndarray:
-    """Return those of some values of x whose numbers, written below the axis, do not run into each other."""
+    """Return those of some values of x whose numbers, written below a logarithmic axis, do not run into each other.
+
+    Args:
+        ax: the axes.
+        x: the values, positive and in ascending order, (points,).
+    """
     size = matplotlib.rcParams["xtick.labelsize"]
     share = size * ax.figure.dpi / 72 / (ax.bbox.width * 0.85)  # of an em, in widths of the axes
     low, high = np.log(x[0]), np.log(x[-1])
