@@ -201,6 +201,8 @@ def test_labels_of_the_book_have_their_roles():
     }
     for family, labels in families.items():
         assert {roles.role_of(label).family for label in labels} == {family}
+    names = {"LSTM, h = 1536": "lstm", "GRU, 32": "gru", "GRU, PyTorch": "gru-variant", "after 200 updates": "after"}
+    assert {label: roles.role_of(label).name for label in names} == names
     for label in ("12-gram", "bigram", "n-grams", "Kneser–Ney", "hidden Markov model"):
         assert roles.role_of(label).name == "counting"
     for label in (

@@ -58,21 +58,22 @@ class Role:
     hollow: bool = False
 
 
+SIZE = r"(, (h = )?[\d,]+)?"  # a size that may follow a model's name
 ROLES = (  # of two roles that both know a label, the first has it
     Role("irnn", "#4f96d8", 1, 3, r"IRNN(, .+)?", "rnn"),
-    Role("orthogonal-rnn", "#4f96d8", 2, 4, r"orthogonal( RNN)?", "rnn"),
+    Role("orthogonal-rnn", "#4f96d8", 2, 4, r"(tanh, )?orthogonal( RNN)?", "rnn"),
     Role("logistic-rnn", "#4f96d8", 3, 5, r"logistic( RNN)?", "rnn"),
-    Role("rnn", "#1d66aa", 0, 0, r"(the )?RNN|tanh|recurrent network", "rnn"),
+    Role("rnn", "#1d66aa", 0, 0, rf"(the )?RNN{SIZE}|tanh|recurrent network", "rnn"),
     Role("rnn-variant", "#4f96d8", 4, 6, r"RNN, .+|PyTorch's RNN", "rnn"),
     Role("lstm-1997", "#e0792a", 2, 3, r"LSTM of 1997|no forget gate", "lstm"),
     Role("lstm-replayed", "#e0792a", 3, 4, r"(LSTM, )?replayed", "lstm"),
     Role("minlstm", "#e0792a", 4, 5, r"minLSTM(, .+)?", "lstm"),
-    Role("lstm", "#ca5400", 1, 1, r"(the )?LSTM", "lstm"),
+    Role("lstm", "#ca5400", 1, 1, rf"(the )?LSTM{SIZE}", "lstm"),
     Role("lstm-variant", "#e0792a", 5, 6, r"LSTM, .+|PyTorch's LSTM|[sm]LSTM", "lstm"),
     Role("gru-after", "#e0604a", 3, 3, r"GRU, reset after", "gru"),
     Role("mingru-signed", "#e0604a", 5, 5, r"minGRU, signed", "gru"),
     Role("mingru", "#e0604a", 4, 4, r"minGRU(, .+)?", "gru"),
-    Role("gru", "#a01a02", 2, 2, r"(the )?GRU", "gru"),
+    Role("gru", "#a01a02", 2, 2, rf"(the )?GRU{SIZE}", "gru"),
     Role("gru-variant", "#e0604a", 0, 6, r"GRU, .+|PyTorch's GRU", "gru"),
     Role("linear-attention", "#a866d2", 4, 4, r"linear attention(, .+)?|linear, \d+", "attention"),
     Role("attention", "#5a1c82", 3, 3, r"(with |the )?(attention|transformer)", "attention"),
@@ -85,8 +86,8 @@ ROLES = (  # of two roles that both know a label, the first has it
         r"(\d+-|n-|uni|bi|tri)grams?|(modified )?Kneser–Ney|hidden Markov model|most frequent tag|counts",
     ),
     Role("floor", GREY, 0, 8, r"(the )?floor|entropy.*|(the )?text"),
-    Role("before", INK, 1, 0, r"before.*|untrained", hollow=True),
-    Role("after", INK, 0, 0, r"after.*|trained"),
+    Role("before", INK, 1, 0, r"before( training)?|untrained", hollow=True),
+    Role("after", INK, 0, 0, r"after( training| .+ updates)?|trained"),
     *(
         Role(f"{gate}-gate", colour, 0, 0, f"{gate} gate")
         for gate, colour in GATE_COLOURS.items()
