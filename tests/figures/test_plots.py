@@ -321,6 +321,20 @@ def test_grouped_dots_have_a_legend_and_their_own_markers():
     assert len({line.get_ydata()[0] for line in ax.lines}) == 4  # a place each
 
 
+def test_groups_of_dots_may_lack_labels_and_each_label_is_in_the_legend_once():
+    ax = plots.dots({"16": {"GRU": 1, "LSTM": 2}, "32": {"RNN": 3}, "64": {"RNN": 1, "GRU": 2}}, xlabel="nats").axes[0]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["GRU", "LSTM", "RNN"]
+    heights = [line.get_ydata()[0] for line in ax.lines if line.get_marker() != "None"]
+    assert np.allclose(heights, [-0.15, 0.15, 1.0, 1.85, 2.15])  # around its row, in the legend's order
+    assert np.isclose(ax.lines[-1].get_xdata()[0], 1)  # the last is the RNN
+
+
+def test_dots_keep_to_the_limits_that_they_are_given():
+    for values in ([-1, 1], [-3, 2]):
+        ax = plots.dots({"one": values}, xlabel="difference", xlim=(-4, 4), baselines={"none": 0.0}).axes[0]
+        assert ax.get_xlim() == (-4, 4)
+
+
 def test_a_scatter_names_some_of_its_points():
     points = {"upon": (900.0, 2.0), "the": (9000.0, 800.0), "fox": (30.0, 12.0)}
     fig = plots.scatter(points, named=["upon", "the"], xlabel="count", ylabel="words before", log=True)

@@ -33,9 +33,6 @@ NOT_CONVERTED = {
     *("lstm-gradient-vs-lag", "lstm-learned-lags", "lstm-paths", "lstm-recall"),
     # chapter 7
     *("batching", "early-stopping", "embedding", "language-model", "schedule"),
-    # chapter 8
-    *("corpus-size", "learning-rates", "loss-by-class", "loss-by-position", "perplexity", "recall-compared"),
-    *("training-curves", "verdict-over-budget"),
     # chapter 9
     *("decoding", "exposure", "loss-and-text", "ranked-symbols", "repetition", "temperature", "typical-set"),
     *("writing-that-remembers",),

@@ -266,6 +266,7 @@ def dots(
     floor: tuple[str, float] | None = None,
     baselines: Mapping[str, float] | None = None,
     xlog: bool = False,
+    xlim: tuple[float, float] | None = None,
     roles: Mapping[str, str] | None = None,
     ordered: bool = False,
 ) -> Figure:
@@ -277,11 +278,12 @@ def dots(
 
     Args:
         values: for each row a number, or the numbers of all seeds, (seeds,); or, for each group of rows, a mapping of
-            that kind, with the same labels in each group.
+            that kind, which need not all have the same labels.
         xlabel: what is measured, with its unit.
         floor: the label and the value below which nothing can lie.
         baselines: labels and values to compare with.
         xlog: whether the x axis is logarithmic.
+        xlim: the limits of the x axis; all frames of an explorer need the same ones.
         roles: the names of the roles of kinds, or of rows without kinds, that the registry does not know, as `looks`
             takes them.
         ordered: whether these are the steps of one quantity, in order, such as units, lags or budgets.
@@ -302,7 +304,8 @@ def dots(
     kinds = list(dict.fromkeys(kind for group in grouped.values() for kind in group))
     looked = _dot_looks(grouped, kinds, roles=roles, ordered=ordered)
     count = len(grouped) + len(fixed)
-    fig, ax = plt.subplots(figsize=(7.0, 1.0 + 0.42 * len(fixed) + 0.3 * len(grouped) * max(len(kinds), 1.4)))
+    most = max(len(group) for group in grouped.values())  # rows of dots in a group
+    fig, ax = plt.subplots(figsize=(7.0, 1.0 + 0.42 * len(fixed) + 0.3 * len(grouped) * max(most, 1.4)))
 
     def write(x: float, row: float, value: float, colour, gid: str) -> None:
         ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
@@ -310,14 +313,16 @@ def dots(
         size = STYLE["ytick.labelsize"]
         ax.annotate(number(value), (x, row), color=colour, gid=gid, fontsize=size, **place)
 
+    unnamed = set(kinds)  # that the legend does not have yet
     for row, (name, group) in enumerate(grouped.items()):
-        for kind, seeds in group.items():
-            at, seeds = kinds.index(kind), np.atleast_1d(np.asarray(seeds, dtype=float))
-            place = row + (0.6 / len(kinds)) * (at - (len(kinds) - 1) / 2)
+        for at, kind in enumerate(kind for kind in kinds if kind in group):
+            seeds = np.atleast_1d(np.asarray(group[kind], dtype=float))
+            place = row + (0.6 / most) * (at - (len(group) - 1) / 2)
             look = looked[name, kind] | {"linestyle": ""}
             colour, gid = look["color"], look["gid"]
             ax.plot([seeds.min(), seeds.max()], [place, place], color=colour, linestyle="-", gid=gid)
-            ax.plot(seeds.mean(), place, label=kind if row == 0 else None, **look)
+            ax.plot(seeds.mean(), place, label=kind if kind in unnamed else None, **look)
+            unnamed.discard(kind)
             write(seeds.max(), place, seeds.mean(), ink(colour), gid)
     for row, (label, value) in enumerate(fixed, start=len(grouped)):
         least = floor and row == count - 1
@@ -330,7 +335,7 @@ def dots(
     ax.set_ylim(count - 0.4, -0.6)
     ax.margins(x=0.1)
     ax.grid(False, axis="y")
-    ax.set_xlabel(xlabel)
+    ax.set(xlabel=xlabel, xlim=xlim)
     if len(kinds) > 1:
         legend = ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         name_legend(legend)
