@@ -31,9 +31,6 @@ NOT_CONVERTED = {
     # chapter 5
     *("forget-bias-lag", "lstm-carousel", "lstm-carries-a-name", "lstm-cell", "lstm-forget-gates"),
     *("lstm-gradient-vs-lag", "lstm-learned-lags", "lstm-paths", "lstm-recall"),
-    # chapter 9
-    *("decoding", "exposure", "loss-and-text", "ranked-symbols", "repetition", "temperature", "typical-set"),
-    *("writing-that-remembers",),
     # chapter 10
     *("both-sides-loss", "depth-against-width", "gradient-by-layer", "layer-probes", "pretraining"),
     *("tagging-stories",),
