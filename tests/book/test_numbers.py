@@ -71,7 +71,8 @@ def computed(section: Section) -> list[float]:
         nodes = ast.walk(ast.parse("".join(cell["source"])))
         numbers += [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, float)]
         for output in cell["outputs"]:
-            printed = PRINTED.findall("".join(output.get("text", "")))
+            table = output.get("data", {}).get("text/plain", "")
+            printed = PRINTED.findall("".join(output.get("text", table)))
             numbers += [float(number.replace(",", "")) for number in printed]
     return numbers
 

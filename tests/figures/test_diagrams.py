@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.path import Path
 
-from unrolled.figures import canvas, diagrams, plots
+from unrolled.figures import canvas, diagrams, plots, roles
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_every_position_of_a_window_has_weights_of_its_own(window):
     assert [texts.count(weight) for weight in positions] == [1] * window
     inks = {text.get_color() for text in fig.axes[0].texts if text.get_text() in positions}
     assert len(inks) == window
-    assert [directions(fig, canvas.OTHERS[position]) for position in range(window)] == [{"up": 1}] * window
+    assert [directions(fig, colour) for colour in roles.ramp(window)] == [{"up": 1}] * window
     places = {text.get_text(): text.get_position() for text in fig.axes[0].texts}
     inputs = [canvas.vector(canvas.X, f"t-{back}" if back else "t") for back in range(window, -1, -1)]
     assert sorted(inputs, key=places.get) == inputs and places["out of view"][0] == places[inputs[0]][0]

@@ -9,7 +9,7 @@ import pytest
 from matplotlib import colors
 from matplotlib.text import Text
 
-from unrolled.figures import labels, plots
+from unrolled.figures import labels, plots, roles
 
 pytestmark = pytest.mark.usefixtures("book_style")
 
@@ -142,7 +142,7 @@ def test_a_curve_is_named_where_it_was_last_seen():
 
 
 def test_direct_labels_can_be_read_on_white():
-    for colour in plots.PALETTE:
+    for colour in (*roles.CATEGORIES, *(role.colour for role in roles.ROLES)):
         rgb = np.array(labels.ink(colour))
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         assert 1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05) >= 4.5
@@ -160,14 +160,63 @@ def test_a_model_looks_the_same_in_every_chart_and_no_other_label_looks_like_it(
         of = {line.get_label(): line for line in ax.lines}
         return {name: (of[name].get_color(), of[name].get_marker()) for name in names}
 
-    models = drawn(*plots.MODELS)
+    models = drawn("RNN", "LSTM", "GRU", "transformer")
     assert len({colour for colour, _ in models.values()}) == len({mark for _, mark in models.values()}) == 4
     for draw in (plots.curves, plots.panels, plots.dots):
         some = drawn("12-gram", "transformer", "GRU", "window", draw=draw)
         assert some["GRU"] == models["GRU"] and some["transformer"] == models["transformer"]
         assert not {some["12-gram"], some["window"]} & set(models.values()) and some["12-gram"] != some["window"]
     assert drawn("one", "GRU", "three")["GRU"] == models["GRU"]
-    assert list(drawn("a", "b").values()) == list(drawn("c", "d").values()) == list(models.values())[:2]
+    assert list(drawn("a", "b").values()) == list(drawn("c", "d").values())
+    assert not set(drawn("a", "b").values()) & set(models.values())
+
+
+def test_rows_of_dots_have_the_colours_of_their_roles_and_before_is_hollow():
+    ax = plots.dots({"GRU": 3.0, "12-gram": 2.0, "clipped": 1.0}, xlabel="x").axes[0]
+    colours = [line.get_color() for line in ax.lines if line.get_marker() != "None"]
+    assert colours == [roles.BY_NAME["gru"].colour, roles.BLACK, roles.CATEGORIES[0]]
+    groups = {name: {"before": 1.0, "after": 2.0} for name in ("RNN", "LSTM")}
+    ax = plots.dots(groups, xlabel="x").axes[0]
+    marked = [line for line in ax.lines if line.get_marker() != "None"]
+    assert [line.get_color() for line in marked] == [
+        roles.BY_NAME[name].colour for name in ("rnn", "rnn", "lstm", "lstm")
+    ]
+    assert [line.get_markerfacecolor() == "white" for line in marked] == [True, False] * 2
+    assert [sample.get_color() for sample in ax.get_legend().legend_handles] == [roles.INK] * 2
+
+
+def test_an_ordered_quantity_is_a_ramp_and_n_grams_are_black_lines_to_compare_with():
+    x = [1, 2, 3]
+    ax = plots.curves({f"{n} units": (x, x) for n in (16, 32)}, xlabel="x", ylabel="y", ordered=True).axes[0]
+    assert [line.get_color() for line in ax.lines] == roles.ramp(2)
+    axes = {"xlabel": "x", "ylabel": "y", "baselines": {"5-gram": 1.5, "chance": 1.0}, "floor": ("floor", 0.5)}
+    ax = plots.curves({"a": (x, x)}, **axes).axes[0]
+    assert [line.get_color() for line in ax.lines[1:]] == [roles.BLACK, roles.GREY, roles.GREY]
+    assert [line.get_linestyle() for line in ax.lines[1:]] == ["--", "--", "-"]
+
+
+def test_ticks_are_whole_where_the_values_are_and_do_not_run_into_each_other():
+    fig = plots.curves({"a": (range(1, 7), [-0.5, 0, 1, 2, 3, 4])}, xlabel="rank", ylabel="y")
+    fig.draw_without_rendering()
+    ax = fig.axes[0]
+    assert all("." not in text.get_text() for text in ax.get_xticklabels())
+    assert (
+        ax.get_xticks().tolist() == ax.get_xticks().round().tolist() and "−" not in ax.get_xticklabels()[1].get_text()
+    )
+    crowd = [1000, 1024, 2048, 4096, 1_000_000]
+    groups = {name: {"a": (crowd, range(5))} for name in ("left", "middle", "right")}
+    fig = plots.panels(groups, xlabel="x", ylabel="y", xlog=True)
+    fig.draw_without_rendering()
+    for ax in fig.axes:
+        boxes = [text.get_window_extent() for text in ax.get_xticklabels() if text.get_text()]
+        assert len(boxes) > 1 and all(one.x1 < other.x0 for one, other in zip(boxes, boxes[1:], strict=False))
+
+
+def test_small_values_on_an_axis_are_powers_of_ten_throughout():
+    fig = plots.curves({"a": ([1, 2], [1e-9, 1.0])}, xlabel="x", ylabel="y", ylog=True)
+    fig.draw_without_rendering()
+    texts = [text.get_text() for text in fig.axes[0].get_yticklabels()]
+    assert "10⁻⁶" in texts and not any("0.0" in text for text in texts)
 
 
 def test_panels_share_their_y_axis_and_name_each_kind_of_line_once():
@@ -262,6 +311,20 @@ def test_grouped_dots_have_a_legend_and_their_own_markers():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["reset", "carried"]
     assert len({line.get_marker() for line in ax.lines} - {"None"}) == 2
     assert len({line.get_ydata()[0] for line in ax.lines}) == 4  # a place each
+
+
+def test_groups_of_dots_may_lack_labels_and_each_label_is_in_the_legend_once():
+    ax = plots.dots({"16": {"GRU": 1, "LSTM": 2}, "32": {"RNN": 3}, "64": {"RNN": 1, "GRU": 2}}, xlabel="nats").axes[0]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["GRU", "LSTM", "RNN"]
+    heights = [line.get_ydata()[0] for line in ax.lines if line.get_marker() != "None"]
+    assert np.allclose(heights, [-0.15, 0.15, 1.0, 1.85, 2.15])  # around its row, in the legend's order
+    assert np.isclose(ax.lines[-1].get_xdata()[0], 1)  # the last is the RNN
+
+
+def test_dots_keep_to_the_limits_that_they_are_given():
+    for values in ([-1, 1], [-3, 2]):
+        ax = plots.dots({"one": values}, xlabel="difference", xlim=(-4, 4), baselines={"none": 0.0}).axes[0]
+        assert ax.get_xlim() == (-4, 4)
 
 
 def test_a_scatter_names_some_of_its_points():

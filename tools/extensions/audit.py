@@ -142,7 +142,8 @@ def shown(root: Path, claim: dict) -> list[str]:
     notebook, _, first = claim["cell"][0].partition("#") if expressions else ("", "", "")
     for label, expression in ({first: expressions} if isinstance(expressions, str) else expressions).items():
         cell = find(root, f"{notebook}#{label}")[1][-1]
-        printed = "".join("".join(output.get("text", "")) for output in cell.get("outputs", []))
+        outputs = [(each, each.get("data", {}).get("text/plain", "")) for each in cell.get("outputs", [])]  # of tables
+        printed = "".join("".join(each.get("text", table)) for each, table in outputs)
         if not (groups := re.search(expression, printed, re.MULTILINE)):
             raise ValueError(f"audit.toml: {expression!r} is not in what {notebook}#{label} prints")
         named = groups.groupdict()

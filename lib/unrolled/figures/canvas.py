@@ -9,11 +9,12 @@ from matplotlib.layout_engine import PlaceHolderLayoutEngine
 from schemdraw import elements as elm
 from schemdraw import flow
 
-INK, GREY = "#222222", "#666666"
+from unrolled.figures.roles import INK, MAGENTA, OLIVE, SLATE
+
+GREY = "#666666"
 INPUT, STATE, OUTPUT = "#dcebf7", "#fdebc8", "#e9e1f2"  # fills of the vectors' boxes
-W_XH, W_HH, W_HY = "#1f6aa5", "#a65a00", "#7a3d9a"  # colours of the weights, each readable on white
-OTHERS = (W_XH, "#2b7a3d", "#a8323e", "#6b5310", "#0f6f78", "#5a4fcf")  # where there are several weights of a kind
-BACK, FAINT = "#a8323e", "#b5b5b5"  # the path of a gradient, and what is not on the path
+W_XH, W_HH, W_HY = SLATE, MAGENTA, OLIVE  # colours of the weights, each readable on white and none a model's
+BACK, FAINT = "#b5174f", "#b5b5b5"  # the path of a gradient, and what is not on the path
 SIZE = 17  # of letters, in points: about 8 on a phone
 SMALL, LEGIBLE = 13, 14  # of smaller letters, in points; LEGIBLE is 8 on a phone, in a drawing of 6.5 inches
 X, H, Y = r"\mathbf{x}", r"\mathbf{h}", r"\hat{\mathbf{y}}"  # the vectors' names

@@ -10,7 +10,6 @@ from unrolled.figures.canvas import (
     GREY,
     INPUT,
     LEGIBLE,
-    OTHERS,
     OUTPUT,
     SMALL,
     STATE,
@@ -25,6 +24,7 @@ from unrolled.figures.canvas import (
     weight,
 )
 from unrolled.figures.gated import GRU_PATHS, LSTM_PATHS, gru_cell, lstm_cell
+from unrolled.figures.roles import GREEN, ramp
 from unrolled.figures.scans import scan_tree
 
 __all__ = [
@@ -124,8 +124,8 @@ def language_model(text: str = "once") -> Figure:
         x = start + between * step
         _column(sheet, x, step)
         sheet.text(x, low, symbol)
-        sheet.arrow((x, low + 0.2), (x, LOW - 0.25), colour=OTHERS[1])
-        sheet.text(x + 0.12, low + 0.475, r"$\mathbf{E}$", OTHERS[1], "left")
+        sheet.arrow((x, low + 0.2), (x, LOW - 0.25), colour=GREEN)
+        sheet.text(x + 0.12, low + 0.475, r"$\mathbf{E}$", GREEN, "left")
         sheet.arrow((x - between + 0.31, MIDDLE), (x - 0.31, MIDDLE), colour=W_HH)
         sheet.text(x - between / 2 - 0.02, MIDDLE + 0.2, weight("hh"), W_HH)
         sheet.text(x, high, target)
@@ -161,11 +161,11 @@ def window_network(window: int = 4) -> Figure:
     sheet.box(middle, HIGH, vector(Y, "t"), OUTPUT)
     sheet.arrow((middle, MIDDLE + 0.25), (middle, HIGH - 0.25), colour=W_HY)
     sheet.text(middle + 0.12, (MIDDLE + HIGH) / 2, weight("hy"), W_HY, "left")
-    for position in range(window):
+    for position, colour in enumerate(ramp(window)):
         x, back = left + between * position, window - 1 - position
         sheet.box(x, LOW, vector(X, f"t-{back}" if back else "t"), INPUT, width=0.84)
-        sheet.arrow((x, LOW + 0.25), (x, MIDDLE - 0.25), colour=OTHERS[position])
-        sheet.text(x + 0.12, (LOW + MIDDLE) / 2, weight(f"{position + 1}"), OTHERS[position], "left")
+        sheet.arrow((x, LOW + 0.25), (x, MIDDLE - 0.25), colour=colour)
+        sheet.text(x + 0.12, (LOW + MIDDLE) / 2, weight(f"{position + 1}"), colour, "left")
     before = vector(X, f"t-{window}")
     sheet.text(0.6, LOW, before, GREY)
     sheet.text(0.6, LOW + 0.42, "out of view", GREY, size=SMALL)

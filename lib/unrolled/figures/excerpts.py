@@ -10,7 +10,9 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
-from unrolled.figures.style import GREY, STYLE, looks
+from unrolled.figures.labels import name_legend
+from unrolled.figures.roles import GREY, looks
+from unrolled.figures.style import STYLE
 
 AS_PLACED = PlaceHolderLayoutEngine(False, False)  # layout="none" would be lost when the figure is drawn a second time
 COLUMNS = 30  # characters in a line of `gates`, at the most
@@ -118,7 +120,7 @@ def tracks(words: Sequence[str], values: Mapping[str, Mapping[str, np.ndarray]],
         for place in places:
             ax.axvline(place, color=GREY, linestyle=":", linewidth=1.0, zorder=1)
         ax.set_ylabel(ylabel)
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        name_legend(ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False))
     axes[-1, 0].set_xlabel(f"word of the story (dotted: {marked})")
     return fig
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from unrolled.figures.canvas import BACK, FAINT, GREY, INK, INPUT, LEGIBLE, OTHERS, STATE, H, Sheet, X, vector, weight
+from unrolled.figures.canvas import BACK, FAINT, GREY, INK, INPUT, LEGIBLE, STATE, H, Sheet, X, vector, weight
+from unrolled.figures.roles import GATE_COLOURS
 
 LSTM_PATHS = ("cell", "forget", "input", "candidate", "output", "gradient")
 GRU_PATHS = ("keep", "update", "reset", "candidate", "gradient")
@@ -103,7 +104,7 @@ def lstm_cell(path: str | None = None) -> Figure:
     Example:
         >>> from matplotlib import pyplot as plt
         >>> figure = lstm_cell("forget")
-        >>> coloured = [text.get_text() for text in figure.axes[0].texts if text.get_color() in OTHERS]
+        >>> coloured = [text.get_text() for text in figure.axes[0].texts if text.get_color() == GATE_COLOURS["forget"]]
         >>> len(coloured), coloured[0] == weight("f")  # the weights and the result of this layer alone
         (2, True)
         >>> plt.close(figure)
@@ -111,25 +112,25 @@ def lstm_cell(path: str | None = None) -> Figure:
     sheet = CellSheet(path, LSTM_PATHS)
     direct, new, end = "cell gradient", "cell forget input candidate gradient", "output gradient"
     layers = "forget input candidate output"
-    blue, green, violet, brown = OTHERS[0], OTHERS[1], OTHERS[5], OTHERS[3]
+    forget, entry, candidate, output = (GATE_COLOURS[gate] for gate in ("forget", "input", "candidate", "output"))
     # what the layers read, and the layers
     sheet.trace((0.05, STACK + 0.225), (0.38, STACK + 0.225), on=layers)
     sheet.trace((0.8, 0.05), (0.8, STACK - 0.45), on=layers)
     sheet.stack(0.38, 5.12, 2.85, f"{H}_{{t-1}}", layers, layers)
     for x, function, letter, on, colour in (
-        (1.8, SIGMA, "f", "forget", blue),
-        (2.8, SIGMA, "i", "input", green),
-        (3.8, TANH, "c", "candidate", violet),
-        (4.8, SIGMA, "o", "output", brown),
+        (1.8, SIGMA, "f", "forget", forget),
+        (2.8, SIGMA, "i", "input", entry),
+        (3.8, TANH, "c", "candidate", candidate),
+        (4.8, SIGMA, "o", "output", output),
     ):
         sheet.layer(x, function, letter, on, colour)
         name = rf"\mathbf{{{letter}}}"
         sheet.name(x, GATES + 0.63, name if function == SIGMA else rf"\tilde{{{name}}}", on, colour)
     above = GATES + 0.23
-    sheet.trace((1.8, above), (1.8, TOP - 0.18), on="forget", colour=blue)
-    sheet.trace((2.8, above), (2.8, PRODUCTS), (3.62, PRODUCTS), on="input", colour=green)
-    sheet.trace((3.8, above), (3.8, PRODUCTS - 0.18), on="candidate", colour=violet)
-    sheet.trace((4.8, above), (4.8, PRODUCTS), (5.62, PRODUCTS), on="output", colour=brown)
+    sheet.trace((1.8, above), (1.8, TOP - 0.18), on="forget", colour=forget)
+    sheet.trace((2.8, above), (2.8, PRODUCTS), (3.62, PRODUCTS), on="input", colour=entry)
+    sheet.trace((3.8, above), (3.8, PRODUCTS - 0.18), on="candidate", colour=candidate)
+    sheet.trace((4.8, above), (4.8, PRODUCTS), (5.62, PRODUCTS), on="output", colour=output)
     sheet.product(3.8, PRODUCTS, "input candidate")
     sheet.trace((3.8, PRODUCTS + 0.18), (3.8, TOP - 0.18), on="input candidate")
     # the cell state
@@ -181,31 +182,31 @@ def gru_cell(path: str | None = None) -> Figure:
     """
     sheet = CellSheet(path, GRU_PATHS)
     direct, layers, second = "keep gradient", "update reset candidate", "reset candidate"
-    blue, green, violet = OTHERS[0], OTHERS[1], OTHERS[5]
+    update, reset, candidate = (GATE_COLOURS[gate] for gate in ("update", "reset", "candidate"))
     # what the layers read, and the layers
     sheet.trace((0.8, TOP - 0.25), (0.8, STACK + 0.45), on=layers)
     sheet.trace((0.8, 0.05), (0.8, STACK - 0.45), on=layers)
     sheet.stack(0.38, 3.18, 1.88, f"{H}_{{t-1}}", layers, layers)
-    sheet.layer(1.8, SIGMA, "z", "update", blue)
-    sheet.name(1.8, GATES + 0.63, r"\mathbf{z}", "update", blue)
-    sheet.layer(2.8, SIGMA, "r", "reset", green)
-    sheet.trace((3.05, GATES), (3.6, GATES), (3.6, STACK + 0.405), on="reset", colour=green)
-    sheet.name(3.6, GATES - 0.25, r"\mathbf{r}", "reset", green)
+    sheet.layer(1.8, SIGMA, "z", "update", update)
+    sheet.name(1.8, GATES + 0.63, r"\mathbf{z}", "update", update)
+    sheet.layer(2.8, SIGMA, "r", "reset", reset)
+    sheet.trace((3.05, GATES), (3.6, GATES), (3.6, STACK + 0.405), on="reset", colour=reset)
+    sheet.name(3.6, GATES - 0.25, r"\mathbf{r}", "reset", reset)
     sheet.trace((3.18, STACK + 0.225), (3.42, STACK + 0.225), on="candidate")
     sheet.product(3.6, STACK + 0.225, second)
     sheet.trace((3.78, STACK + 0.225), (4.02, STACK + 0.225), on=second)
     sheet.trace((3.18, STACK - 0.225), (4.02, STACK - 0.225), on="candidate")
     sheet.stack(4.02, 5.58, 5.13, rf"\mathbf{{r}}_t \odot {H}_{{t-1}}", second, "candidate")
-    sheet.layer(4.8, TANH, "h", second, violet)
-    sheet.name(4.8, GATES + 0.63, rf"\tilde{{{H}}}", second, violet)
+    sheet.layer(4.8, TANH, "h", second, candidate)
+    sheet.name(4.8, GATES + 0.63, rf"\tilde{{{H}}}", second, candidate)
     # the update gate divides between the old state and the candidate
-    sheet.trace((1.8, GATES + 0.23), (1.8, SQUASH - 0.18), on="update", colour=blue)
-    sheet.trace((1.8, PRODUCTS), (4.62, PRODUCTS), on="update", colour=blue)
-    sheet.dot(1.8, PRODUCTS, blue if sheet.lit("update") else FAINT)
+    sheet.trace((1.8, GATES + 0.23), (1.8, SQUASH - 0.18), on="update", colour=update)
+    sheet.trace((1.8, PRODUCTS), (4.62, PRODUCTS), on="update", colour=update)
+    sheet.dot(1.8, PRODUCTS, update if sheet.lit("update") else FAINT)
     sheet.node(1.8, SQUASH, r"$1 - \mathbf{z}_t$", "update", width=0.92)
     sheet.shape(2.34, SQUASH, align="left")
-    sheet.trace((1.8, SQUASH + 0.18), (1.8, TOP - 0.18), on="update", colour=blue)
-    sheet.trace((4.8, GATES + 0.23), (4.8, PRODUCTS - 0.18), on=second, colour=violet)
+    sheet.trace((1.8, SQUASH + 0.18), (1.8, TOP - 0.18), on="update", colour=update)
+    sheet.trace((4.8, GATES + 0.23), (4.8, PRODUCTS - 0.18), on=second, colour=candidate)
     sheet.product(4.8, PRODUCTS, layers)
     sheet.trace((4.8, PRODUCTS + 0.18), (4.8, TOP - 0.18), on=layers)
     # the state

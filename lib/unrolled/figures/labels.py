@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import matplotlib
 import numpy as np
 from matplotlib import colors, ticker
 from matplotlib.axes import Axes
+from matplotlib.legend import Legend
+
+from unrolled.figures.numerals import ticks
 
 LEADING = 1.25  # the distance between two lines of text, in font sizes
 FEW = 12  # up to this many points are marked one by one
@@ -28,7 +32,9 @@ def ink(colour: str) -> tuple[float, float, float]:
 
 
 def scale(ax: Axes, x: np.ndarray, xlog: bool, ylog: bool) -> None:
-    """Set the scales of the axes, with plain numbers at round values, or at the values of x if these are few.
+    """Set the scales of the axes, with numbers at round values, or at the values of x if these are few.
+
+    Whole numbers have no ticks between them, and of the values of x those are left out that would run into others.
 
     Args:
         ax: the axes.
@@ -42,9 +48,52 @@ def scale(ax: Axes, x: np.ndarray, xlog: bool, ylog: bool) -> None:
             low, high = axis.get_view_interval()
             axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
             axis.set_minor_locator(ticker.NullLocator())
-        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.set_major_formatter(_Ticks())
     if xlog and 0 < len(np.unique(x)) <= FEW:
-        ax.set_xticks(np.unique(x))
+        ax.xaxis.set_major_locator(ticker.FixedLocator(_legible(ax, np.unique(x[x > 0]))))
+    elif not xlog and len(x) and np.array_equal(x, np.round(x)):
+        ax.xaxis.set_major_locator(ticker.MaxNLocator(nbins="auto", steps=(1, 2, 5, 10), integer=True))
+
+
+class _Ticks(ticker.Formatter):
+    """Write the numbers of an axis as `ticks` does: all of one kind."""
+
+    def __call__(self, value: float, place: int | None = None) -> str:
+        """Return the label of one value, as it would stand among the ticks."""
+        seen = self.format_ticks([*self.axis.get_majorticklocs(), value])
+        return seen[-1]
+
+    def format_ticks(self, values: list[float]) -> list[str]:
+        """Return the labels of all ticks."""
+        return ticks(values)
+
+
+def _legible(ax: Axes, x: np.ndarray) -> np.ndarray:
+    """Return those of some values of x whose numbers, written below a logarithmic axis, do not run into each other.
+
+    Args:
+        ax: the axes.
+        x: the values, positive and in ascending order, (points,).
+    """
+    size = matplotlib.rcParams["xtick.labelsize"]
+    share = size * ax.figure.dpi / 72 / (ax.bbox.width * 0.85)  # of an em, in widths of the axes
+    low, high = np.log(x[0]), np.log(x[-1])
+    kept, end = [], -np.inf
+    for value, text in zip(x[::-1], ticks(x)[::-1], strict=True):  # the last one counts most
+        place = (high - np.log(value)) / ((high - low) or 1.0)
+        half = 0.31 * len(text) * share
+        if place - half > end:
+            kept.append(value)
+            end = place + half + 0.5 * share
+    return np.array(kept[::-1])
+
+
+def name_legend(legend: Legend) -> None:
+    """Give the samples in a legend the identifiers of what they stand for."""
+    axes = [legend.axes] if legend.axes else legend.figure.axes
+    of = {part.get_label(): part.get_gid() for ax in axes for part in ax.lines}
+    for sample, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+        sample.set_gid(of.get(text.get_text()))
 
 
 def apart(wanted: np.ndarray, gap: float) -> np.ndarray:
@@ -74,7 +123,7 @@ def name_at_right(ax: Axes, names: list[tuple], size: float) -> bool:
 
     Args:
         ax: the axes.
-        names: for each label (value on the y axis, label, colour).
+        names: for each label (value on the y axis, label, colour, identifier).
         size: the size of the letters, in points.
     """
     if not names:
@@ -84,11 +133,14 @@ def name_at_right(ax: Axes, names: list[tuple], size: float) -> bool:
     if len(names) * gap > 1.0 + gap:
         return False
     names = sorted(names, key=lambda name: name[0])
-    pixels = ax.transData.transform([(1.0, value) for value, _, _ in names])
+    pixels = ax.transData.transform([(1.0, value) for value, *_ in names])
     wanted = ax.transAxes.inverted().transform(pixels)[:, 1].clip(0, 1)  # a value out of view is named at the edge
-    for (_, label, colour), place, meant in zip(names, apart(wanted, gap), wanted, strict=True):
+    for (_, label, colour, gid), place, meant in zip(names, apart(wanted, gap), wanted, strict=True):
         leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
         nudged = abs(place - meant) > gap / 4
         where = {"xy": (1.0, meant), "xytext": (1.03, place), "xycoords": "axes fraction", "annotation_clip": False}
-        ax.annotate(label, **where, color=colour, fontsize=size, va="center", arrowprops=leader if nudged else None)
+        arrow = leader if nudged else None
+        name = ax.annotate(label, **where, color=colour, fontsize=size, va="center", gid=gid, arrowprops=arrow)
+        if nudged:
+            name.arrow_patch.set_gid(gid)
     return True

@@ -1,8 +1,9 @@
 """Draw the book's charts: curves, panels, heatmaps, rows of dots, scatter plots.
 
 The functions draw what they are given and compute nothing but the mean and the range over seeds. Colour is never the
-only cue: lines differ by dashes and markers too, and are named at their ends if the names fit there. A model has the
-same look in every chart (`looks`).
+only cue: lines differ by dashes and markers too, and are named at their ends if the names fit there. Colours are those
+of the registry (`unrolled.figures.roles`): a model has the same look in every chart, n-grams are black, the steps of an
+ordered quantity a ramp of one hue.
 """
 
 from __future__ import annotations
@@ -15,21 +16,25 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unrolled.figures.labels import FEW, ink, name_at_right, scale
-from unrolled.figures.style import GREY, MARKERS, MODELS, PALETTE, STYLE, looks, save, style
+from unrolled.figures.labels import FEW, ink, name_at_right, name_legend, scale
+from unrolled.figures.numerals import number
+from unrolled.figures.roles import GREY, INK, MAGENTA, MARKERS, SLATE, looks, role_of
+from unrolled.figures.style import STYLE, save, style
 
-__all__ = ["MODELS", "curves", "dots", "heatmap", "panels", "save", "scatter", "style"]
+__all__ = ["curves", "dots", "heatmap", "panels", "save", "scatter", "style"]
 
 
-def _lines(ax: Axes, series: Mapping[str, tuple]) -> tuple[list[tuple], list[float]]:
+def _lines(ax: Axes, series: Mapping[str, tuple], **kinds) -> tuple[list[tuple], list[float]]:
     """Draw a line for each series, the mean of its seeds within their range.
 
     Args:
         ax: the axes to draw on.
         series: as `curves` takes them.
+        **kinds: `roles` and `ordered`, as `looks` takes them.
 
     Returns:
-        For each line with a finite value, (y, label, colour of the label) and x, both of its last finite value.
+        For each line with a finite value, (y, label, colour of the label, identifier) and x, both of its last finite
+        value.
 
     Raises:
         ValueError: there is no series, or the shapes of an x and a y do not agree.
@@ -37,7 +42,7 @@ def _lines(ax: Axes, series: Mapping[str, tuple]) -> tuple[list[tuple], list[flo
     if not series:
         raise ValueError("series is empty: give at least one label with its (x, y)")
     names, ends = [], []
-    for (label, (x, y)), look in zip(series.items(), looks(series), strict=True):
+    for (label, (x, y)), look in zip(series.items(), looks(series, **kinds), strict=True):
         x, y = np.asarray(x), np.atleast_2d(np.asarray(y, dtype=float))
         if x.ndim != 1 or y.ndim != 2 or y.shape[1] != len(x) or len(x) == 0:
             raise ValueError(
@@ -48,12 +53,19 @@ def _lines(ax: Axes, series: Mapping[str, tuple]) -> tuple[list[tuple], list[flo
         marked = look if len(x) <= FEW else look | {"marker": None}
         (line,) = ax.plot(x, mean, label=label, markersize=5, **marked)
         if len(y) > 1:
-            ax.fill_between(x, y.min(axis=0), y.max(axis=0), color=line.get_color(), alpha=0.18, linewidth=0)
+            band = {"color": line.get_color(), "gid": line.get_gid(), "alpha": 0.18, "linewidth": 0}
+            ax.fill_between(x, y.min(axis=0), y.max(axis=0), **band)
         seen = np.flatnonzero(np.isfinite(mean))
         if len(seen):
-            names.append((mean[seen[-1]], label, ink(line.get_color())))
+            names.append((mean[seen[-1]], label, ink(line.get_color()), line.get_gid()))
             ends.append(x[seen[-1]])
     return names, ends
+
+
+def _reference(label: str) -> tuple[str, str]:
+    """Return the colour and the identifier of a line to compare with: those of its role, or grey."""
+    role = role_of(label)
+    return (role.colour, f"role-{role.name}") if role else (GREY, "role-other")
 
 
 def curves(
@@ -66,6 +78,8 @@ def curves(
     xlog: bool = False,
     ylog: bool = False,
     ylim: tuple[float, float] | None = None,
+    roles: Mapping[str, str] | None = None,
+    ordered: bool = False,
 ) -> Figure:
     """Draw lines, each the mean of its seeds within their range, above a floor and beside baselines.
 
@@ -78,6 +92,8 @@ def curves(
         xlog: whether the x axis is logarithmic.
         ylog: whether the y axis is logarithmic.
         ylim: the limits of the y axis; all frames of an explorer need the same ones.
+        roles: the names of the roles of labels that the registry does not know, as `looks` takes them.
+        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets.
 
     Raises:
         ValueError: there is no series, or the shapes of an x and a y do not agree.
@@ -90,18 +106,19 @@ def curves(
         >>> plt.close(fig)
     """
     fig, ax = plt.subplots()
-    names, ends = _lines(ax, series)
-    references = [(value, label, GREY) for label, value in (baselines or {}).items()]
-    references += [(floor[1], floor[0], "black")] if floor else []
-    for value, _, colour in references:
-        ax.axhline(value, color=colour, linestyle="--" if colour == GREY else "-", linewidth=1.2, zorder=1.5)
+    names, ends = _lines(ax, series, roles=roles, ordered=ordered)
+    references = [(value, label, *_reference(label)) for label, value in (baselines or {}).items()]
+    references += [(floor[1], floor[0], GREY, "role-floor")] if floor else []
+    for value, _, colour, gid in references:
+        dashes = "-" if gid == "role-floor" else "--"
+        ax.axhline(value, color=colour, linestyle=dashes, linewidth=1.2, zorder=1.5, gid=gid)
     scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
     ax.set(xlabel=xlabel, ylabel=ylabel, ylim=ylim)
     reach = ax.transData.transform([(end, names[0][0]) for end in ends])[:, 0] if names else np.zeros(0)
     size = STYLE["legend.fontsize"]
     together = len(reach) == 0 or np.ptp(reach) < 0.05 * ax.bbox.width
     if not (together and name_at_right(ax, names + references, size)):
-        ax.legend()
+        name_legend(ax.legend())
         name_at_right(ax, references, size)
     return fig
 
@@ -115,6 +132,8 @@ def panels(
     ylog: bool = False,
     ylim: tuple[float, float] | None = None,
     shared: bool = True,
+    roles: Mapping[str, str] | None = None,
+    ordered: bool = False,
 ) -> Figure:
     """Draw the same kinds of lines under several conditions, in panels side by side.
 
@@ -126,6 +145,8 @@ def panels(
         ylog: whether the y axes are logarithmic.
         ylim: the limits of the first y axis, and of all that share it.
         shared: whether all panels share one y axis; otherwise each has its own.
+        roles: the names of the roles of labels that the registry does not know, as `looks` takes them.
+        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets.
 
     Raises:
         ValueError: there is no panel, the labels differ, or what `curves` raises for a panel's series.
@@ -142,7 +163,7 @@ def panels(
         raise ValueError(f"the panels have the labels {labels}; give at least one panel, and the same labels in each")
     fig, axes = plt.subplots(1, len(groups), sharey=shared, squeeze=False, figsize=(7.0, 3.9))
     for ax, (title, series) in zip(axes[0], groups.items(), strict=True):
-        _lines(ax, series)
+        _lines(ax, series, roles=roles, ordered=ordered)
         ax.set(title=title, xlabel=xlabel)
     if ylim is not None:  # ylim=None would fix the limits of the first panel for all
         axes[0, 0].set_ylim(ylim)
@@ -150,7 +171,8 @@ def panels(
         scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
     axes[0, 0].set_ylabel(ylabel)
     columns = 5 if len("".join(labels[0])) < 25 else 4  # that fit into a line
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=columns, frameon=False)
+    place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+    name_legend(fig.legend(*axes[0, 0].get_legend_handles_labels(), **place))
     return fig
 
 
@@ -221,6 +243,22 @@ def heatmap(
     return fig
 
 
+def _dot_looks(rows: Mapping[str, Mapping], kinds: list[str | None], **how) -> dict[tuple, dict]:
+    """Return the look of the dots of each row and kind."""
+    if kinds == [None]:
+        known = dict(zip(rows, looks(rows, **how), strict=True))
+        (plain,) = looks([None])
+        return {(row, None): plain if look["gid"] == "role-other" else look for row, look in known.items()}
+    result = {}
+    for look, kind in zip(looks(kinds, **how), kinds, strict=True):
+        for row in rows:
+            result[row, kind] = look
+            role = role_of(row)
+            if look["gid"] in ("role-before", "role-after") and role:
+                result[row, kind] = look | {"color": role.colour, "gid": f"role-{role.name}"}
+    return result
+
+
 def dots(
     values: Mapping[str, float | np.ndarray | Mapping[str, float | np.ndarray]],
     *,
@@ -228,18 +266,27 @@ def dots(
     floor: tuple[str, float] | None = None,
     baselines: Mapping[str, float] | None = None,
     xlog: bool = False,
+    xlim: tuple[float, float] | None = None,
+    roles: Mapping[str, str] | None = None,
+    ordered: bool = False,
 ) -> Figure:
     """Draw one row for each result: a dot at the mean of its seeds, a line over their range, the mean in figures.
 
     Unlike bars, dots need no zero, so differences between perplexities can be seen. Floor and baselines are rows too.
+    A row that stands for a role has its colour. Where the kinds in a group stand for before and after, their dots are
+    hollow and filled, and the colour is the row's.
 
     Args:
         values: for each row a number, or the numbers of all seeds, (seeds,); or, for each group of rows, a mapping of
-            that kind, with the same labels in each group.
+            that kind, which need not all have the same labels.
         xlabel: what is measured, with its unit.
         floor: the label and the value below which nothing can lie.
         baselines: labels and values to compare with.
         xlog: whether the x axis is logarithmic.
+        xlim: the limits of the x axis; all frames of an explorer need the same ones.
+        roles: the names of the roles of kinds, or of rows without kinds, that the registry does not know, as `looks`
+            takes them.
+        ordered: whether these are the steps of one quantity, in order, such as units, lags or budgets.
 
     Raises:
         ValueError: there are no values.
@@ -255,36 +302,47 @@ def dots(
     fixed = [(label, value) for label, value in (baselines or {}).items()] + ([floor] if floor else [])
     grouped = {row: group if isinstance(group, Mapping) else {None: group} for row, group in values.items()}
     kinds = list(dict.fromkeys(kind for group in grouped.values() for kind in group))
-    looked = dict(zip(kinds, looks(kinds), strict=True))
+    looked = _dot_looks(grouped, kinds, roles=roles, ordered=ordered)
     count = len(grouped) + len(fixed)
-    fig, ax = plt.subplots(figsize=(7.0, 1.0 + 0.42 * len(fixed) + 0.3 * len(grouped) * max(len(kinds), 1.4)))
+    most = max(len(group) for group in grouped.values())  # rows of dots in a group
+    fig, ax = plt.subplots(figsize=(7.0, 1.0 + 0.42 * len(fixed) + 0.3 * len(grouped) * max(most, 1.4)))
 
-    def write(x: float, row: float, value: float, colour) -> None:
+    def write(x: float, row: float, value: float, colour, gid: str) -> None:
         ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
         place = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "bbox": ground}
-        ax.annotate(f"{value:.3g}", (x, row), color=colour, fontsize=STYLE["ytick.labelsize"], **place)
+        size = STYLE["ytick.labelsize"]
+        ax.annotate(number(value), (x, row), color=colour, gid=gid, fontsize=size, **place)
 
-    for row, group in enumerate(grouped.values()):
-        for kind, seeds in group.items():
-            number, seeds = kinds.index(kind), np.atleast_1d(np.asarray(seeds, dtype=float))
-            place = row + (0.6 / len(kinds)) * (number - (len(kinds) - 1) / 2)
-            colour, marker = looked[kind]["color"], looked[kind]["marker"]
-            ax.plot([seeds.min(), seeds.max()], [place, place], color=colour, linestyle="-")
-            ax.plot(seeds.mean(), place, linestyle="", color=colour, marker=marker, label=kind if row == 0 else None)
-            write(seeds.max(), place, seeds.mean(), ink(colour))
-    for row, (_, value) in enumerate(fixed, start=len(grouped)):
-        colour, dashes = ("black", "-") if floor and row == count - 1 else (GREY, "--")
-        ax.axvline(value, color=colour, linestyle=dashes, linewidth=1)
-        ax.plot(value, row, color=colour, marker="|", markersize=12, linestyle="")
-        write(value, row, value, colour)
+    unnamed = set(kinds)  # that the legend does not have yet
+    for row, (name, group) in enumerate(grouped.items()):
+        for at, kind in enumerate(kind for kind in kinds if kind in group):
+            seeds = np.atleast_1d(np.asarray(group[kind], dtype=float))
+            place = row + (0.6 / most) * (at - (len(group) - 1) / 2)
+            look = looked[name, kind] | {"linestyle": ""}
+            colour, gid = look["color"], look["gid"]
+            ax.plot([seeds.min(), seeds.max()], [place, place], color=colour, linestyle="-", gid=gid)
+            ax.plot(seeds.mean(), place, label=kind if kind in unnamed else None, **look)
+            unnamed.discard(kind)
+            write(seeds.max(), place, seeds.mean(), ink(colour), gid)
+    for row, (label, value) in enumerate(fixed, start=len(grouped)):
+        least = floor and row == count - 1
+        colour, gid = (GREY, "role-floor") if least else _reference(label)
+        ax.axvline(value, color=colour, linestyle="-" if least else "--", linewidth=1, gid=gid)
+        ax.plot(value, row, color=colour, marker="|", markersize=12, linestyle="", gid=gid)
+        write(value, row, value, colour, gid)
     scale(ax, np.zeros(0), xlog=xlog, ylog=False)
     ax.set_yticks(range(count), [*grouped, *(label for label, _ in fixed)])
     ax.set_ylim(count - 0.4, -0.6)
     ax.margins(x=0.1)
     ax.grid(False, axis="y")
-    ax.set_xlabel(xlabel)
+    ax.set(xlabel=xlabel, xlim=xlim)
     if len(kinds) > 1:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        legend = ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        name_legend(legend)
+        for sample, kind in zip(legend.legend_handles, kinds, strict=True):
+            if len({looked[row, kind]["color"] for row in grouped}) > 1:  # it stands for before or after, in any colour
+                sample.set(color=INK, gid="role-other")
+                sample.set_markerfacecolor(looked[next(iter(grouped)), kind].get("markerfacecolor", INK))
     return fig
 
 
@@ -324,9 +382,10 @@ def scatter(
     if groups is not None and grouped != sorted(points):
         raise ValueError(f"groups holds {grouped} and points {sorted(points)}; each point needs one group")
     fig, ax = plt.subplots(figsize=(7.0, 4.2))
+    gids: dict[str, str] = {}
     if groups is None:
-        inks = dict.fromkeys(named, ink(PALETTE[1]))
-        ax.plot(*zip(*points.values(), strict=True), ".", color=PALETTE[0], alpha=0.35, markersize=6)
+        inks = dict.fromkeys(named, ink(MAGENTA))
+        ax.plot(*zip(*points.values(), strict=True), ".", color=SLATE, alpha=0.35, markersize=6)
         for name in named:
             ax.plot(*points[name], MARKERS[1], color=inks[name], markersize=5)
     else:
@@ -335,11 +394,13 @@ def scatter(
             x, y = zip(*(points[item] for item in items), strict=True)
             ax.plot(x, y, **look | {"linestyle": ""}, markersize=6, label=group)
             inks |= dict.fromkeys(items, ink(look["color"]))
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+            gids |= dict.fromkeys(items, look["gid"])
+        name_legend(ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False))
     names = []
     for name in named:
         place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        names.append(ax.annotate(name, points[name], color=inks[name], fontsize=STYLE["legend.fontsize"], **place))
+        place |= {"color": inks[name], "gid": gids.get(name), "fontsize": STYLE["legend.fontsize"]}
+        names.append(ax.annotate(name, points[name], **place))
     if log:
         scale(ax, np.zeros(0), xlog=True, ylog=True)
     ax.margins(x=0.08)

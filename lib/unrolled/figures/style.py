@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import io
-import itertools
 import os
 import re
-from collections.abc import Iterable
+from collections import Counter
 from pathlib import Path
 
 import matplotlib
-import matplotlib.style
 from cycler import cycler
 from matplotlib.figure import Figure
 
-PALETTE = tuple(matplotlib.style.library["petroff10"]["axes.prop_cycle"].by_key()["color"])
-DASHES = ("-", "--", "-.", ":", (0, (6, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)), (0, (4, 1, 1, 1)), "-")
-MARKERS = tuple("os^DvP<>X*")
-GREY = "#555555"
-MODELS = ("RNN", "LSTM", "GRU", "transformer")  # each looks the same in every chart of the book
+from unrolled.figures.roles import CATEGORIES, DASHES
 
 STYLE = {
-    "axes.prop_cycle": cycler(color=PALETTE) + cycler(linestyle=DASHES),
+    "axes.prop_cycle": cycler(color=CATEGORIES) + cycler(linestyle=DASHES[: len(CATEGORIES)]),
     "axes.grid": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -61,34 +55,20 @@ def style() -> None:
         set_matplotlib_formats("retina")
 
 
-def looks(labels: Iterable[str | None]) -> list[dict]:
-    """Return the colour, dashes and marker of each label of a chart: of a model those that it has in every chart.
-
-    Where a model is named, other labels take none that belong to a model; elsewhere they take the first ones.
-
-    Args:
-        labels: the labels, in the order in which they are drawn.
-
-    Example:
-        >>> rnn, gru, other = looks(["RNN", "GRU", "12-gram"])
-        >>> [PALETTE.index(look["color"]) for look in (rnn, gru, other)], gru["marker"]
-        ([0, 2, 4], '^')
-        >>> looks(["GRU"]) == [gru]
-        True
-    """
-    labels = list(labels)
-    left = itertools.count(len(MODELS) if set(labels) & set(MODELS) else 0)
-    places = [MODELS.index(label) if label in MODELS else next(left) for label in labels]
-    return [
-        {"color": PALETTE[place % 10], "linestyle": DASHES[place % 10], "marker": MARKERS[place % 10]}
-        for place in places
-    ]
+def _number(fig: Figure) -> None:
+    """Make the identifiers of a figure's parts unique: role-gru.1, role-gru.2 and so on."""
+    seen: Counter[str] = Counter()
+    for part in fig.findobj(lambda part: (part.get_gid() or "").startswith("role-")):
+        name = part.get_gid().partition(".")[0]
+        seen[name] += 1
+        part.set_gid(f"{name}.{seen[name]}")
 
 
 def save(fig: Figure, name: str) -> Path | None:
     """Write a figure as ``name.svg`` into the folder that ``UNROLLED_FIGURES`` names, if it names one.
 
-    On one machine the same data gives the same bytes: the identifiers are fixed, and there is no date.
+    On one machine the same data gives the same bytes: the identifiers are fixed, and there is no date. What stands
+    for a role says so in its identifier, so that a test can read which colour stands for what.
 
     Args:
         fig: the figure; it stays open, for ``plt.show()``.
@@ -114,6 +94,7 @@ def save(fig: Figure, name: str) -> Path | None:
     folder = os.environ.get("UNROLLED_FIGURES")
     if not folder:
         return None
+    _number(fig)
     svg = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": STYLE["svg.hashsalt"]}):
         fig.savefig(svg, format="svg", facecolor="white", metadata={"Date": None, "Creator": None})
