@@ -102,8 +102,7 @@ def search(config: Config, seed: int, folder: Path, trial: Trial | None = None) 
         if not recipe_of(tried).needs_validation:
             tried["validations"] = 0
         try:
-            cost = trial(tried, updates, f"trial-{number}")
-            return cost if math.isfinite(cost) else math.inf
+            return trial(tried, updates, f"trial-{number}")
         except TrainingDiverged:
             return math.inf
 
@@ -112,7 +111,8 @@ def search(config: Config, seed: int, folder: Path, trial: Trial | None = None) 
         for number in running:
             done[number] = round(share * updates)
             file = folder / f"trial-{number}-after-{done[number]}.json"
-            nats[number] = kept(file, partial(nats_after, number, done[number]))
+            cost = kept(file, partial(nats_after, number, done[number]))
+            nats[number] = cost if math.isfinite(cost) else math.inf  # what has no cost ranks last
         running = sorted(running, key=nats.__getitem__)[:going_on]
     if math.isinf(nats[running[0]]):
         raise ValueError(f"none of {len(settings)} trials ends with a finite cost: {nats}; try lower learning rates")

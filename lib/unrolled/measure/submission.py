@@ -153,7 +153,8 @@ def _answer(predict: Callable[[str], np.ndarray], text: str, answer: Connection)
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)[1:] or traceback.extract_tb(error.__traceback__)
         place = [frame for frame in frames if frame.filename == frames[0].filename][-1]  # where predict itself is
-        answer.send(f"stopped in line {place.lineno} of {Path(place.filename).name}: {type(error).__name__}: {error}")
+        cause = f"{type(error).__name__}: {str(error)[:200]}"
+        answer.send(f"stopped in line {place.lineno} of {Path(place.filename).name}: {cause}")
 
 
 def _without_foresight(submission: Submission) -> np.ndarray:
