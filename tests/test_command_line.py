@@ -200,6 +200,7 @@ def test_a_model_of_ones_own_is_scored_beside_an_n_gram(tmp_path, capsys):
         (("test = ", "held_out = "), 2, "own.py does not define test;"),
         (('"aabb" * 10', '"abba" * 20'), 2, "50 characters in a row"),
         (("symbols =", "symbols +="), 1, "own.py could not be run; the lines above say where"),
+        (("np.full((len(text), 2), 0.5)", "lost[text]"), 1, "own.py: predict('a"),
     ],
 )
 def test_a_model_of_ones_own_is_refused_in_a_line(tmp_path, capsys, change, code, message):

@@ -25,6 +25,11 @@ MENDS = (
     (r'(<div id="pst-primary-sidebar")', r'\1 role="complementary" aria-label="The book"'),
     # A page without a heading of its own for print, such as 404.html, would have an empty one.
     (r'(<div id="jb-print-docs-body" class="onlyprint">\s*)<h1></h1>', r"\1"),
+    # 404.html names its scripts by the site's address, and so has none where it is opened from disk.
+    (
+        r"<script>(DOCUMENTATION_OPTIONS\.[^<]*)</script>",
+        r'<script>if (typeof DOCUMENTATION_OPTIONS === "object") \1</script>',
+    ),
     # A list may have no other children than items, and the role of an entry is deprecated.
     (r'role="doc-biblioentry"', 'role="listitem"'),
     # The gallery has a hundred pictures; a browser loads those that are near.

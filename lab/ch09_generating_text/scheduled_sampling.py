@@ -1,7 +1,5 @@
 """A recurrent language model that is trained on its own mistakes: scheduled sampling (chapter 9)."""
 
-from __future__ import annotations
-
 import torch
 
 from unrolled.cells import State

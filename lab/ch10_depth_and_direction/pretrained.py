@@ -1,7 +1,5 @@
 """Tag words by the states of two language models that were trained without tags: the idea of ELMo (chapter 10)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 

@@ -86,6 +86,9 @@ def search(config: Config, seed: int, folder: Path, trial: Trial | None = None) 
         seed: of the first weights.
         folder: where to keep the trials.
         trial: trains one of them and scores it; a language model on the configuration's text where None.
+
+    Raises:
+        ValueError: trials are given up too early, or every trial diverged or cost no finite number.
     """
     settings, updates = config["grid"], config["recipe"]["updates"]
     stages = [*config["keep"], [1.0, 1]]
@@ -107,8 +110,11 @@ def search(config: Config, seed: int, folder: Path, trial: Trial | None = None) 
         for number in running:
             done[number] = round(share * updates)
             file = folder / f"trial-{number}-after-{done[number]}.json"
-            nats[number] = kept(file, partial(nats_after, number, done[number]))
+            cost = kept(file, partial(nats_after, number, done[number]))
+            nats[number] = cost if math.isfinite(cost) else math.inf  # what has no cost ranks last
         running = sorted(running, key=nats.__getitem__)[:going_on]
+    if math.isinf(nats[running[0]]):
+        raise ValueError(f"none of {len(settings)} trials ends with a finite cost: {nats}; try lower learning rates")
     return {"trial_nats": nats, "trial_updates": done, "chosen": running[0]}
 
 
@@ -135,8 +141,7 @@ def search_answering(config: Config, seed: int, folder: Path, answering: Callabl
     given = answering(config)
 
     def trial(tried: Config, updates: int, name: str) -> float:
-        nats = mean_loss(fit_examples(tried, seed, folder, given, until=updates, name=name).model, given.held_out)
-        return nats if math.isfinite(nats) else math.inf
+        return mean_loss(fit_examples(tried, seed, folder, given, until=updates, name=name).model, given.held_out)
 
     return search(config, seed, folder, trial)
 
@@ -182,7 +187,8 @@ def freeze(experiment: Experiment, label: str, trials: Mapping[str, Any]) -> Non
     ended = trials.get("trial_updates", [0] * len(settings))
     ranking = sorted(range(len(settings)), key=lambda number: (-ended[number], costs[number]))
     best = settings[trials["chosen"]]
-    others = (settings[number] for number in ranking if _variant(settings[number]) != _variant(best))
+    finite = [number for number in ranking if math.isfinite(costs[number])]
+    others = (settings[number] for number in finite if _variant(settings[number]) != _variant(best))
     entry = {"setting": best, "trials": len(settings), "lies": _places(best, settings)}
     if (second := next(others, None)) is not None:
         entry["second"] = second

@@ -142,6 +142,9 @@ def search_on(task_of: Callable[[Config], tasks.Task], config: Config, seed: int
         config: with ``grid``, settings each replacing some of its values.
         seed: of the first weights and of the sequences.
         folder: where to keep the trials.
+
+    Raises:
+        ValueError: every trial diverged.
     """
     task, trials = task_of(config), []
 
@@ -151,6 +154,9 @@ def search_on(task_of: Callable[[Config], tasks.Task], config: Config, seed: int
 
     for number, setting in enumerate(config["grid"]):
         trials.append(kept(folder / f"trial-{number}.json", partial(tried, setting)))
+
+    if all(trial["diverged"] for trial in trials):
+        raise ValueError(f"all {len(trials)} trials diverged; try lower learning rates, or clip the gradient")
 
     def rank(number: int) -> tuple[int, float]:
         trial = trials[number]

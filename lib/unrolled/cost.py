@@ -38,6 +38,13 @@ class Cost(NamedTuple):
         return Cost(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
 
 
+def _check(**sizes: Any) -> None:
+    """Raise ValueError where a size is a number below 1; symbols stay as they are."""
+    for name, size in sizes.items():
+        if isinstance(size, int | float) and not size >= 1:
+            raise ValueError(f"{name} is {size}; a size must be 1 or more")
+
+
 def recurrent(kind: str, d: Any, h: Any) -> Cost:
     """Return the cost of a layer of one of the book's cells, with one bias for each block.
 
@@ -49,7 +56,7 @@ def recurrent(kind: str, d: Any, h: Any) -> Cost:
         h: the hidden size.
 
     Raises:
-        ValueError: an unknown kind.
+        ValueError: an unknown kind, or a size below 1.
 
     Example:
         >>> recurrent("lstm", 512, 512)
@@ -61,6 +68,7 @@ def recurrent(kind: str, d: Any, h: Any) -> Cost:
     """
     if kind not in CELLS:
         raise ValueError(f"kind is {kind!r}; it can be one of {', '.join(CELLS)}")
+    _check(d=d, h=h)
     blocks, kept, carried = CELLS[kind]
     width = d if kind in NOT_RECURRENT else h + d
     return Cost(blocks * (h * width + h), 2 * blocks * h * width, kept * h + d, carried * h)
@@ -80,7 +88,10 @@ def attention(h: Any, n: Any, heads: Any = 1) -> Cost:
     Args:
         h: the length of a symbol's vector.
         n: how many symbols each symbol looks at, itself included.
-        heads: the number of heads.
+        heads: the number of heads, which divides h.
+
+    Raises:
+        ValueError: a size is below 1, or the heads do not divide h.
 
     Example:
         >>> attention(512, 1024).flops == 8 * 512**2 + 4 * 1024 * 512
@@ -88,6 +99,9 @@ def attention(h: Any, n: Any, heads: Any = 1) -> Cost:
         >>> attention(512, 1024).state  # a GRU of this size carries 512
         1048576
     """
+    _check(h=h, n=n, heads=heads)
+    if isinstance(h, int) and isinstance(heads, int) and h % heads:
+        raise ValueError(f"heads is {heads}, which does not divide h, {h}")
     return Cost(4 * h * h + 4 * h, 8 * h * h + 4 * n * h, 7 * h + n * heads, 2 * n * h)
 
 
@@ -98,11 +112,13 @@ def feed_forward(h: Any, width: Any) -> Cost:
         >>> feed_forward(512, 2048).parameters
         2099712
     """
+    _check(h=h, width=width)
     return Cost(2 * h * width + width + h, 4 * h * width, 2 * width + h, 0 * h)
 
 
 def norm(h: Any) -> Cost:
     """Return the cost of a layer normalisation, which keeps its input, its mean and its spread."""
+    _check(h=h)
     return Cost(2 * h, 0 * h, h + 2, 0 * h)
 
 
@@ -127,6 +143,7 @@ def output(V: Any, h: Any) -> Cost:
         >>> output(50_000, 512).parameters
         25650000
     """
+    _check(V=V, h=h)
     return Cost(V * h + V, 2 * V * h, 1 * V, 0 * V)
 
 
@@ -137,6 +154,7 @@ def embedding(V: Any, d: Any) -> Cost:
         >>> embedding(50_000, 512)
         Cost(parameters=25600000, flops=0, kept=0, state=0)
     """
+    _check(V=V, d=d)
     return Cost(V * d, 0 * d, 0 * d, 0 * d)
 
 
@@ -153,10 +171,14 @@ def intensity(rows: Any, columns: Any, batch: Any, number_bytes: Any = 4) -> Any
         batch: how many vectors it is multiplied with at once.
         number_bytes: the bytes of a number: 4 of float32, 2 of float16.
 
+    Raises:
+        ValueError: the matrix or the batch has a size below 1.
+
     Example:
         >>> round(intensity(512, 512, batch=1), 2), round(intensity(512, 512, batch=256), 1)
         (0.5, 64.0)
     """
+    _check(rows=rows, columns=columns, batch=batch)
     return 2 * rows * columns * batch / (number_bytes * (rows * columns + columns * batch + rows * batch))
 
 

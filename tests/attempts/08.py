@@ -96,12 +96,11 @@ work = float((transformer / lstm).subs({n: 512, d: 768}))
 least, most, outside, inside, reason = 8 / work, 30 / work, "ABCD", "C", "b"
 
 
-# %% 8.4 interval | right | by hand, with a list
+# %% 8.4 interval | right | in 32 bits, from arrays
 def interval(first, second):
-    gaps = [a - b for a, b in zip(first, second)]
-    n, mean = len(gaps), sum(gaps) / len(gaps)
-    s = (sum((gap - mean) ** 2 for gap in gaps) / (n - 1)) ** 0.5
-    return [mean, mean - t_quantile(0.95, n - 1) * s / n**0.5, mean + t_quantile(0.95, n - 1) * s / n**0.5]
+    gaps = torch.tensor(first - second).float()
+    reach = t_quantile(0.95, len(gaps) - 1) * gaps.std() / len(gaps) ** 0.5
+    return [gaps.mean(), gaps.mean() - reach, gaps.mean() + reach]
 
 
 # %% 8.4 interval | wrong | one tail
@@ -117,10 +116,10 @@ def bootstrap(first, second, lengths, drawn):
     return counts @ (first - second) / (counts @ lengths)
 
 
-# %% 8.5 bootstrap | wrong | one draw only
+# %% 8.5 bootstrap | wrong | in place
 def bootstrap(first, second, lengths, drawn):
-    row = drawn[0]
-    return np.full(len(drawn), (first - second)[row].sum() / lengths[row].sum())
+    first -= second
+    return first[drawn].sum(axis=1) / lengths[drawn].sum(axis=1)
 
 
 # %% 8.6 how-many-seeds | right | with factorials

@@ -32,35 +32,42 @@ def cut(logits, temperature=1.0, top_k=None, top_p=None):
     return torch.zeros_like(p).scatter(0, order, p / p.sum())
 
 
-# %% 9.2 cut-distribution | wrong | the nucleus before the top k
+# %% 9.2 cut-distribution | wrong | nucleus by a threshold
 def cut(logits, temperature=1.0, top_k=None, top_p=None):
-    p, order = torch.softmax(logits / temperature, dim=0).sort(descending=True)
-    if top_p is not None:
-        p = torch.where(p.cumsum(0) - p < top_p, p, 0)
+    p = torch.softmax(logits / temperature, dim=0)
     if top_k is not None:
-        p[top_k:] = 0
-    return torch.zeros_like(p).scatter(0, order, p / p.sum())
+        order = p.argsort(descending=True)
+        p[order[top_k:]] = 0
+        p = p / p.sum()
+    if top_p is not None:
+        ordered = p.sort(descending=True).values
+        before = ordered.cumsum(0) - ordered
+        least = ordered[before < top_p].min()
+        p = torch.where(p >= least, p, 0)
+        p = p / p.sum()
+    return p
 
 
-# %% 9.3 beam | wrong | the beam by score instead of log probability
+# %% 9.3 beam | wrong | all that ended are candidates
 def beam(log_p, length, width):
     kept, ended = [(0.0, ())], []
-    for n in range(1, length + 1):
-        longer = [((nats * (n - 1) + more) / n, (*t, s)) for nats, t in kept for s, more in enumerate(log_p(t))]
-        best = sorted(longer)[-width:]
-        kept = [pair for pair in best if pair[1][-1] != 0]
-        ended += [max(best)]
-    return max(ended)[1]
+    for n in range(length):
+        longer = sorted([(nats + more, (*t, s)) for nats, t in kept for s, more in enumerate(log_p(t))], reverse=True)
+        ended += [pair for pair in longer if pair[1][-1] == 0]
+        if n == length - 1:
+            ended += longer[:width]
+        kept = [pair for pair in longer[:width] if pair[1][-1] != 0]
+    return max((nats / len(t), t) for nats, t in ended)[1]
 
 
 # %% 9.4 length-scores | right | as strings
 tie, bonus, growth = "log(l/s)/log(n/m)", "(l - s)/(n - m)", "2**(1 - alpha)"
 winners = ("short", "short", "long")
 
-# %% 9.5 never-drawn | wrong | the typical text has half of each symbol
+# %% 9.5 never-drawn | wrong | T is 100 in the share
 best, waiting = p**T, p**-T
 entropy = -p * sp.log(p) - (1 - p) * sp.log(1 - p)
-typical, share = sp.log(2), 1
+typical, share = entropy, sp.exp(100 * (entropy - sp.log(2)))
 
 
 # %% 9.6 repeated | right | with a set that grows

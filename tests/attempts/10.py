@@ -12,11 +12,22 @@ dead = sp.solve(1 + a, a)[0]
 # %% 10.4 residual-paths | wrong | the input counts as a layer
 plain, residual, paths, dead = a ** (n - 1), (1 + a) ** (n - 1), sp.binomial(n, k), -1
 
-# %% 10.4 residual-paths | wrong | what the paths carry together
-plain, residual, paths, dead = a**n, (1 + a) ** n, sp.binomial(n, k) * a**k, -1
+# %% 10.7 probe-answers | wrong | typed in
+accuracies = {"name": 1.0, "class": 1.0}
+selectivities = {"name": 0.0, "class": 0.7}
+knows = "class"
 
-# %% 10.4 residual-paths | wrong | both slopes
-plain, residual, paths, dead = a**n, (1 + a) ** n, sp.binomial(n, k), (0, -1)
+
+# %% 10.8 looks-ahead | wrong | only the last symbol is changed
+def looks_ahead(model, tokens, symbols):
+    base, best, s = model(tokens[None])[0], 0, len(tokens) - 1
+    for symbol in range(symbols):
+        copy = tokens.clone()
+        copy[s] = symbol
+        changed = ((model(copy[None])[0] - base).abs().amax(1) > 1e-6)[:s].nonzero()
+        if len(changed):
+            best = max(best, s - int(changed[0]))
+    return best
 
 
 # %% 10.5 forward-algorithm | right | word by word and tag by tag
@@ -38,21 +49,28 @@ def log_prob_of_words(start, follow, end, emit):
     return log + math.log(p @ np.exp(end))
 
 
-# %% 10.5 forward-algorithm | right | with PyTorch
-def log_prob_of_words(start, follow, end, emit):
-    start, follow, end, emit = map(torch.as_tensor, (start, follow, end, emit))
-    total = start + emit[0]
-    for word in emit[1:]:
-        total = torch.logsumexp(total[:, None] + follow, dim=0) + word
-    return torch.logsumexp(total + end, dim=0)
+# %% 10.8 looks-ahead | right | all copies in one batch
+def looks_ahead(model, tokens, symbols):
+    time = len(tokens)
+    copies = tokens.repeat(time, symbols, 1)
+    copies[torch.arange(time), :, torch.arange(time)] = torch.arange(symbols)
+    found = model(copies.flatten(0, 1)).unflatten(0, (time, symbols))
+    changed = ((found - model(tokens[None])).abs().amax(3) > 1e-6).any(1)
+    s, t = torch.arange(time)[:, None], torch.arange(time)
+    return int(torch.where(changed & (t < s), s - t, 0).max())
 
 
-# %% 10.5 forward-algorithm | wrong | the first word is emitted twice
-def log_prob_of_words(start, follow, end, emit):
-    total = start + emit[0]
-    for word in emit:
-        total = np.logaddexp.reduce(total[:, None] + follow, axis=0) + word
-    return np.logaddexp.reduce(total + end)
+# %% 10.8 looks-ahead | wrong | ends at the first step that has an effect
+def looks_ahead(model, tokens, symbols):
+    base = model(tokens[None])[0]
+    for s in reversed(range(len(tokens))):
+        for symbol in range(symbols):
+            copy = tokens.clone()
+            copy[s] = symbol
+            changed = ((model(copy[None])[0] - base).abs().amax(1) > 1e-6)[:s].nonzero()
+            if len(changed):
+                return s - int(changed[0])
+    return 0
 
 
 # %% 10.5 forward-algorithm | wrong | probabilities that run out

@@ -30,9 +30,9 @@ def attention(Q, K, V, allowed):
     return weights @ V.numpy(), weights
 
 
-# %% 11.4 masked-attention | wrong | a score that is not low enough
+# %% 11.4 masked-attention | wrong | ten thousand below
 def attention(Q, K, V, allowed):
-    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -20.0)
+    scores = (Q @ K.T / math.sqrt(Q.shape[1])).masked_fill(~allowed, -1e4)
     weights = (scores - scores.amax(dim=1, keepdim=True)).exp()
     weights = weights / weights.sum(dim=1, keepdim=True)
     return weights @ V, weights
@@ -99,13 +99,10 @@ def heads(x, W_qkv, b_qkv, W_o, b_o, count):
     return (scores.softmax(dim=3) @ v).transpose(1, 2).flatten(2) @ W_o.T + b_o
 
 
-# %% 11.5 several-heads | wrong | no place sees itself
-def heads(x, W_qkv, b_qkv, W_o, b_o, count):
-    parts = (x @ W_qkv.T + b_qkv).chunk(3, dim=2)
-    q, k, v = (part.unflatten(2, (count, -1)).transpose(1, 2) for part in parts)
-    hidden = torch.ones(x.shape[1], x.shape[1]).triu(0).bool()
-    alpha = (q @ k.mT / math.sqrt(q.shape[3])).masked_fill(hidden, -math.inf).softmax(dim=3)
-    return (alpha @ v).transpose(1, 2).flatten(2) @ W_o.T + b_o
+# %% 11.7 idle-effect | wrong | relative to what comes after
+def effect(alpha, V, rng):
+    after = rng.permuted(alpha, axis=1)
+    return (np.linalg.norm((after - alpha) @ V, axis=1) / np.linalg.norm(after @ V, axis=1)).mean()
 
 
 # %% 11.5 several-heads | wrong | masked after the softmax
@@ -148,11 +145,10 @@ def effect(alpha, V, rng):
     return float(np.mean(changes))
 
 
-# %% 11.7 idle-effect | wrong | weights and values are shuffled together
+# %% 11.7 idle-effect | wrong | V is ignored
 def effect(alpha, V, rng):
-    order = rng.permutation(len(V))
-    before, after = alpha @ V, alpha[:, order] @ V[order]
-    return (np.linalg.norm(after - before, axis=1) / np.linalg.norm(before, axis=1)).mean()
+    after = rng.permuted(alpha, axis=1)
+    return (np.linalg.norm(after - alpha, axis=1) / np.linalg.norm(alpha, axis=1)).mean()
 
 
 # %% 11.8 two-letters | right | by looking, without attention

@@ -10,10 +10,10 @@ parameters = lambda d, h, V: h * d + h * h + h + V * h + V
 core, all_of_it = lambda d, h: 2 * (h * d + h * h), lambda d, h, V: 2 * h * (d + h + V)
 milliseconds, reason = 1000 * 1600 * 2 * 256 * (128 + 256 + 10_000) / 312e12 * 50, "B"
 
-# %% 12.1 counted | wrong | the additions of biases are counted
-parameters, core = h * (d + h + 1) + V * (h + 1), 2 * h * (d + h) + h
-all_of_it = core + 2 * V * h + V
-milliseconds, reason = 1600 * (2 * 256 * 10_384 + 256 + 10_000) * 50 * 1000 / 312e12, "b"
+# %% 12.1 counted | wrong | V of the check
+parameters, core, all_of_it = h * (d + h + 1) + 7 * (h + 1), 2 * h * (d + h), 2 * h * (d + h + V)
+milliseconds, reason = 32 * 50 * 2 * 256 * (128 + 256 + 10000) / (0.02 * 312e12) * 1000, "b"
+
 
 # %% 12.1 counted | wrong | milliseconds rounded down to none
 parameters, core, all_of_it = h * (d + h + 1) + V * (h + 1), 2 * h * (d + h), 2 * h * (d + h + V)
@@ -36,9 +36,9 @@ overtakes, most = 2.5 * h, "transformer"
 gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 4 * n * h)
 overtakes, most = sp.solve(24 * h**2 + 4 * n * h - 16 * h**2, n), "transformer"
 
-# %% 12.2 three | wrong | where n squared overtakes h squared
-gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 4 * n * h)
-overtakes, most = 2 * n, "transformer"
+# %% 12.2 three | wrong | n is 6
+gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 24 * h)
+overtakes, most = 2 * h, "transformer"
 
 
 # %% 12.3 roofs | right | with numpy
@@ -76,17 +76,17 @@ def enough(rows, columns, peak, bandwidth):
             return batch
 
 
-# %% 12.3 enough | wrong | solved, without the limit
+# %% 12.3 enough | wrong | as if it were square
 def enough(rows, columns, peak, bandwidth):
-    need = 4 * peak / bandwidth
-    below = 2 * rows * columns - need * (rows + columns)
-    return math.ceil(need * rows * columns / below) if below > 0 else None
+    for batch in range(1, 100_001):
+        if speed(rows, rows, batch, peak, bandwidth) >= peak:
+            return batch
 
 
-# %% 12.3 enough | wrong | from two on
+# %% 12.3 enough | wrong | above the peak
 def enough(rows, columns, peak, bandwidth):
-    for batch in range(2, 100_001):
-        if speed(rows, columns, batch, peak, bandwidth) == peak:
+    for batch in range(1, 100_001):
+        if 2 * rows * columns * batch / (4 * (rows * columns + columns * batch + rows * batch)) * bandwidth > peak:
             return batch
 
 
@@ -100,10 +100,11 @@ best = sp.solve(sp.diff(kept, q), q)[0]
 least = kept.subs(q, best)
 saving = sp.simplify(7 * h * T / least.subs({s: 2 * h, m: 7 * h}))
 
-# %% 12.4 segment | wrong | what SymPy's solve returns
-kept = T / q * s + q * m
-best = sp.solve(sp.diff(kept, q), q)
-least, saving = 2 * sp.sqrt(T * s * m), sp.sqrt(7 * T / 8)
+# %% 12.4 segment | wrong | twenty per cent more
+kept, best = 1.15 * (T / q * s + q * m), sp.sqrt(T * s / m)
+least = 2.3 * sp.sqrt(T * s * m)
+saving = 7 * h * T / least.subs({s: 2 * h, m: 7 * h})
+
 
 # %% 12.4 segment | wrong | the best q is not put in
 kept = T / q * s + q * m
@@ -124,9 +125,8 @@ states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 4 * h /
 # %% 12.5 both-ways | wrong | equal where there is no text
 states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 0, 8 * h
 
-# %% 12.5 both-ways | wrong | all solutions, also the empty text
-states, scores, ratio, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 8 * h
-equal = [0, 4 * h / a]
+# %% 12.5 both-ways | wrong | sixteen
+states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 16, 8 * h
 
 
 # %% 12.6 cache | right | with einsum and a list
@@ -145,10 +145,10 @@ def attend(x, cache, W_q, W_k, W_v):
     return out, (torch.cat([keys, (x @ W_k.T)[:, None]], 1), torch.cat([values, (x @ W_v.T)[:, None]], 1))
 
 
-# %% 12.6 cache | wrong | scaled by the number of keys
+# %% 12.6 cache | wrong | a transposed matrix
 def attend(x, cache, W_q, W_k, W_v):
     keys, values = (torch.cat([c, (x @ W.T)[:, None]], 1) for c, W in zip(cache, (W_k, W_v)))
-    weights = (keys @ (x @ W_q.T)[..., None] / keys.shape[1] ** 0.5).softmax(1)
+    weights = (keys @ (x @ W_q)[..., None] / x.shape[1] ** 0.5).softmax(1)
     return (weights * values).sum(1), (keys, values)
 
 
@@ -166,8 +166,8 @@ again = lambda n, h: n * (6 * h * h + 4 * n * h)
 # %% 12.6 cache-costs | wrong | each symbol looks only back
 carried, step, again = 8 * n * h, 6 * h**2 + 4 * n * h, 6 * n * h**2 + 2 * n * (n + 1) * h
 
-# %% 12.6 cache-costs | wrong | all keys are made again in a step
-carried, step, again = 8 * n * h, 2 * h**2 + 4 * n * h**2 + 4 * n * h, n * (6 * h**2 + 4 * n * h)
+# %% 12.6 cache-costs | wrong | typed in
+carried, step, again = 1280, 2176, 21760
 
 
 # %% 12.7 most-kept | right | the watch made first

@@ -147,12 +147,11 @@ def all_at_once(a, log_f, candidate):
     return torch.stack(shown)
 
 
-# %% 13.6 at-once | wrong | the arguments are changed
+# %% 13.6 at-once | wrong | exponentials before the quotient
 def all_at_once(a, log_f, candidate):
-    F = log_f.cumsum_(0)
-    mask = torch.ones(len(a), len(a)).tril().bool()
-    weights = (a + F[:, None] - F).masked_fill(~mask[..., None], -math.inf).softmax(1)
-    return (weights * candidate).sum(1)
+    F, mask = log_f.cumsum(0), torch.ones(len(a), len(a)).tril()
+    weights = (a + F[:, None] - F).exp() * mask[..., None]
+    return (weights * candidate).sum(1) / weights.sum(1)
 
 
 # %% 13.7 write | right | with einsum
@@ -171,9 +170,9 @@ def write(S, k, v, beta=1.0):
     return S + (v - (S @ k[..., None])[..., 0])[:, :, None] * k[:, None]
 
 
-# %% 13.7 write | wrong | transposed
+# %% 13.7 write | wrong | axes missing
 def write(S, k, v, beta=1.0):
-    return (S + beta * (v - (S @ k[..., None])[..., 0])[:, :, None] * k[:, None]).mT
+    return S + beta * (v - S @ k) * k
 
 
 # %% 13.7 eigenvalues | right | as strings

@@ -170,6 +170,19 @@ def test_a_page_of_the_library_fits_on_a_phone(visit, name):
     assert page.locator("article dl.py").count() > 0
 
 
+def test_no_script_fails_on_a_file_that_is_in_no_contents(browser, own):
+    """Whatever else a browser can open, opened from disk: 404.html, the indexes, the search."""
+    listed, failed = {own / f"{name}.html" for name in LISTED}, []
+    others = sorted(set(own.glob("**/*.html")) - listed)
+    assert {"404.html", "genindex.html", "search.html"} <= {file.name for file in others}
+    page = browser.new_page()
+    page.on("pageerror", lambda error: failed.append(f"{page.url}: {error}"))
+    for file in others:
+        page.goto(file.as_uri(), wait_until="load")
+    page.close()
+    assert failed == []
+
+
 def test_an_address_that_is_not_there_leads_back_into_the_book(browser, own):
     """As a site does: whatever is asked for and is not there, however deep, is answered with 404.html."""
 

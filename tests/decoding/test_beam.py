@@ -1,12 +1,13 @@
 """Beam search finds what brute force finds where it is wide enough, and never anything better."""
 
+import inspect
 import math
 from itertools import product
 
 import pytest
 import torch
 
-from unrolled.decoding import beam_search, generate
+from unrolled.decoding import beam_search, generate, translate
 from writers import KINDS, Noting, Table, writer
 
 PROMPT = torch.tensor([[0, 2]])
@@ -109,12 +110,21 @@ def test_of_equally_good_texts_the_first_is_found():
     assert result.tokens.tolist() == [0, 0, 0]
 
 
+def test_a_translation_is_scored_by_the_symbol():
+    assert inspect.signature(translate).parameters["alpha"].default == 1.0
+
+
 def test_bad_input_is_named():
     model = writer("rnn")
     with pytest.raises(ValueError, match="width is 0 and length is 5; both must be 1 or more"):
         beam_search(model, PROMPT, length=5, width=0)
     with pytest.raises(ValueError, match="width is 2 and length is 0; both must be 1 or more"):
         beam_search(model, PROMPT, length=0, width=2)
+    for stop in (-1, 99):
+        with pytest.raises(ValueError, match=f"stop is {stop}; the vocabulary has the symbols 0 to"):
+            beam_search(model, PROMPT, length=5, width=2, stop=stop)
+        with pytest.raises(ValueError, match=f"stop is {stop}; the vocabulary has the symbols 0 to"):
+            generate(model, PROMPT, length=5, stop=stop)
     for alpha in (-1, math.nan):
         with pytest.raises(ValueError, match=f"alpha is {alpha}; it must be 0 or more"):
             beam_search(model, PROMPT, length=5, width=2, alpha=alpha)

@@ -1,9 +1,12 @@
 """The pronouncing dictionary: stress dropped, and what is written with marks left out."""
 
+import itertools
+from types import SimpleNamespace
+
 import pytest
 
 from lab.ch11_attention import pronunciations
-from unrolled.text import CorpusError
+from unrolled.text import CorpusError, sources
 
 LINES = [
     "'bout B AW1 T",
@@ -26,6 +29,17 @@ def test_stress_and_remarks_are_dropped_and_alternatives_that_then_agree_are_one
 def test_an_entry_without_phonemes_is_refused():
     with pytest.raises(ValueError, match="the entry 'zoo # animals' has no phonemes"):
         pronunciations.read_dictionary("zoo # animals")
+
+
+def test_no_word_is_in_two_parts_of_a_dictionary(monkeypatch):
+    words = ["".join(letters) for letters in itertools.product("abcdef", repeat=3)]
+    text = "".join(f"{word} AH0 B\n{word}(2) B AH1\n" for word in words)
+    split = dict(zip(("train", "validation", "test"), sources.by_word({"": text}), strict=True))
+    monkeypatch.setattr(pronunciations, "load_corpus", lambda name: SimpleNamespace(**split))
+    dictionary = pronunciations.load_cmudict()
+    parts = [*dictionary.train], [*dictionary.validation], [*dictionary.test]
+    assert all(parts) and sorted(sum(parts, [])) == words
+    assert all(len(alternatives) == 2 for alternatives in dictionary.test.values())
 
 
 def test_the_real_dictionary_has_its_words_in_three_parts():

@@ -2,12 +2,13 @@
 
 import json
 import math
+from functools import partial
 
 import pytest
 import torch
 
 import lab
-from lab.engine import search, training
+from lab.engine import search, tasks, training
 from lab.engine.experiment import Experiment, NotChosen, model, recipe, text
 from lab.engine.run import run
 from lab.engine.search import Budgets, chosen, grid, with_setting
@@ -100,6 +101,31 @@ def test_a_trial_that_diverges_is_not_chosen(config, tmp_path, monkeypatch):
     monkeypatch.setattr(search, "fit", diverging)
     trials = search.search(config, 0, tmp_path)
     assert trials["trial_nats"][0] == math.inf and trials["chosen"] != 0 and trials["trial_updates"][0] == 4
+
+
+def test_a_trial_that_costs_nan_is_not_chosen_and_when_all_do_that_is_an_error(config, tmp_path):
+    def trial(tried, updates, name):
+        return math.nan if tried["recipe"]["learning_rate"] == RATES[0] else tried["recipe"]["learning_rate"]
+
+    trials = search.search(config, 0, tmp_path / "one", trial)
+    assert trials["trial_nats"][0] == math.inf and trials["chosen"] == 1
+    with pytest.raises(ValueError, match="none of 3 trials ends with a finite cost"):
+        search.search(config, 0, tmp_path / "all", lambda *of: math.nan)
+
+
+@pytest.mark.parametrize("diverging", [1, 2])
+def test_of_a_task_no_trial_that_diverged_is_chosen_and_when_all_do_that_is_an_error(tmp_path, monkeypatch, diverging):
+    grid = [{"learning_rate": rate} for rate in RATES[:2]]
+    ended = {"success": 0, "updates": 2, "loss": 0.5}
+    endings = iter([ended | {"diverged": number < diverging} for number in range(2)])
+    monkeypatch.setattr(tasks, "train_on", lambda *of: (None, None))
+    monkeypatch.setattr(tasks, "ending", lambda outcome, task: next(endings))
+    searched = partial(tasks.search_on, lambda config: None, {"grid": grid, "updates": 8}, 0, tmp_path)
+    if diverging == 1:
+        assert searched()["chosen"] == 1
+    else:
+        with pytest.raises(ValueError, match="all 2 trials diverged"):
+            searched()
 
 
 def test_no_trial_is_given_up_before_a_quarter(config, tmp_path):

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy
 
 from unrolled.measure import comparison
 
@@ -43,6 +44,15 @@ def test_a_draw_is_divided_by_its_own_symbols():
     lengths = np.array([1, 10, 100, 1000])
     difference = comparison.over_stories(lengths * 1.0, lengths * 0.5, lengths)
     assert difference == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_the_bootstrap_draws_two_thousand_times(monkeypatch):
+    asked, bootstrap = [], scipy.stats.bootstrap
+    monkeypatch.setattr(
+        scipy.stats, "bootstrap", lambda *of, **options: asked.append(options) or bootstrap(*of, **options)
+    )
+    comparison.over_stories([1.0, 2.0], [2.0, 4.0], [3, 4])
+    assert [(options["n_resamples"], options["confidence_level"]) for options in asked] == [(2000, 0.95)]
 
 
 def test_the_draws_are_those_of_the_seed():
@@ -101,6 +111,22 @@ def test_mcnemar_is_a_coin_thrown_for_each_disagreement(first, second):
             for confidence in (0, 1, 95, math.nan)
         ),
         (lambda: comparison.t_quantile(0.95, 0), "freedom is 0; it must be 1 or more"),
+        (lambda: comparison.t_quantile(0.95, math.nan), "freedom is nan; it must be 1 or more"),
+        (lambda: comparison.over_seeds([0.5, math.nan], [0.6, 0.7]), "first is nan for seed 1, counted from 0"),
+        (lambda: comparison.over_seeds([0.5, 0.4], [math.inf, 0.7]), "second is inf for seed 0"),
+        (
+            lambda: comparison.over_stories([[1.0, 2.0], [1.0, math.nan]], [1.0, 2.0], [3, 4]),
+            "first is nan for story 1",
+        ),
+        (lambda: comparison.over_stories(np.zeros((0, 2)), [1.0, 2.0], [3, 4]), r"first has shape \(0, 2\)"),
+        (lambda: comparison.over_stories([], [], []), "stories, 2 or more"),
+        *(
+            (
+                lambda length=length: comparison.over_stories([1.0, 2.0], [1.0, 2.0], [3, length]),
+                rf"lengths\[1\] is {length}; a story has 1 symbol or more",
+            )
+            for length in (0, -4, math.nan)
+        ),
         *(
             (lambda pair=pair: comparison.mcnemar(*pair), "both should be booleans, ")
             for pair in (([True], [True, False]), ([], []), ([1, 0], [0, 1]), ([[True]], [[True]]))

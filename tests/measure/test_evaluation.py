@@ -1,5 +1,6 @@
 """One protocol: total nats over total symbols, every symbol once."""
 
+import inspect
 import math
 
 import numpy as np
@@ -18,6 +19,10 @@ def model(request):
     torch.manual_seed(1)
     core, num_layers = request.param
     return LanguageModel(V, embedding_size=4, hidden_size=6, core=core, num_layers=num_layers)
+
+
+def test_a_text_is_read_as_thirty_two_streams():
+    assert inspect.signature(token_nats).parameters["streams"].default == 32
 
 
 def slowly(model, tokens, window=None):

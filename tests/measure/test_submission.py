@@ -1,5 +1,7 @@
 """A submission is scored as the library scores, and refused in a sentence where its price is not honest."""
 
+import os
+
 import numpy as np
 import pytest
 import torch
@@ -79,7 +81,7 @@ def test_who_reads_backward_too_counts_the_whole_text_or_draws_at_random_is_refu
         return np.tile(shares, (len(text), 1))
 
     def drawn(text):
-        return RNG.dirichlet([1, 1, 1], len(text))
+        return np.random.dirichlet([1, 1, 1], len(text))
 
     def long_or_short(text):
         return np.tile([0.5, 0.3, 0.2] if len(text) == len(TEST) else [0.4, 0.4, 0.2], (len(text), 1))
@@ -87,6 +89,60 @@ def test_who_reads_backward_too_counts_the_whole_text_or_draws_at_random_is_refu
     for predict in (both_ways, whole, drawn, long_or_short):
         with pytest.raises(ValueError, match="a later character changes an earlier price"):
             score(predict)
+
+
+def test_no_call_remembers_what_an_earlier_one_has_read():
+    read = []
+
+    def predict(text):
+        read.append(text)
+        sure = 0.94 * np.array([[symbol == known for symbol in SYMBOLS] for known in read[0]]) + 0.02
+        return sure if len(read) > 1 and len(text) == len(read[0]) else recent(text)
+
+    read.append(TEST)
+    assert predict(TEST)[0].max() > 0.9
+    read.clear()
+    assert score(predict) == score() and not read
+
+
+def test_the_places_are_drawn_anew_and_beginnings_are_read_before_the_whole(tmp_path):
+    log, drawn = tmp_path / "log", []
+
+    def predict(text):
+        with log.open("a") as file:
+            file.write(f"{len(text)}\n")
+        return recent(text)
+
+    for _ in range(2):
+        log.write_text("")
+        score(predict)
+        *begun, whole = [int(line) for line in log.read_text().split()][:9]
+        assert len(set(begun)) == 8 and max(begun) == whole == len(TEST)
+        drawn.append(begun)
+    assert drawn[0] != drawn[1]
+
+
+def test_whoever_peeks_except_at_the_places_of_equal_distance_is_refused():
+    spared = [round(part * (len(TEST) - 1) / 8) for part in range(9)]
+
+    def predict(text):
+        given, honest = peeking(0)(text), recent(text)
+        here = [t for t in spared if t < len(text)]
+        given[here] = honest[here]
+        return given
+
+    with pytest.raises(ValueError, match="a later character changes an earlier price"):
+        score(predict)
+
+
+def test_an_error_of_the_model_names_its_line_and_the_call():
+    def predict(text):
+        return {}[text]
+
+    with pytest.raises(RuntimeError, match=r"^predict\('.*line \d+ of test_submission.py: KeyError"):
+        score(predict)
+    with pytest.raises(RuntimeError, match="ended its process"):
+        score(lambda text: os._exit(3))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +155,7 @@ def test_who_reads_backward_too_counts_the_whole_text_or_draws_at_random_is_refu
             lambda text: recent(text) + [0.1, -0.1, 0] * (np.arange(len(text)) == 5)[:, None] * 9,
             "the least of all is -",
         ),
-        (lambda text: recent(text)[:-1], r"returned the shape \(399, 3\); right is .* \(400, 3\)"),
+        (lambda text: recent(text)[:-1], r"returned the shape \(\d+, 3\); right is .* \(\d+, 3\)"),
         (lambda text: np.tile([1, 0, 0], (len(text), 1)), "has the probability 0"),
     ],
 )
@@ -123,6 +179,7 @@ def test_the_first_shared_part_is_named():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"symbols": list(SYMBOLS)}, r"symbols is of type list; right is a string, as ''\.join\(symbols\) makes one"),
         ({"symbols": "abca"}, "symbols has 'a' more than once"),
         ({"symbols": "ab"}, "the test has 'c', which is not among the symbols"),
         ({"test": ""}, "the test is empty"),

@@ -191,6 +191,40 @@ def test_lengths_that_are_none_are_refused(lengths, message):
         padding_mask(lengths, 3)
 
 
+def test_a_mask_that_may_be_meant_for_the_batch_is_refused():
+    scores, values, mask = torch.zeros(4, 4, 6), torch.zeros(4, 6, 3), torch.ones(4, 6, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"the mask has shape \(4, 6\).* allowed\[:, None\] for \(batch, places\)"):
+        attend(scores, values, mask)
+    for said in (mask[None], mask[:, None]):
+        attend(scores, values, said)
+    attend(scores[:3], values[:3], mask)
+
+
+def test_raw_errors_have_become_sentences():
+    heads = MultiHeadAttention(8, 2)
+    for wrong, message in (
+        (lambda: attend(torch.zeros(2, 2, dtype=torch.int64), torch.zeros(2, 3)), "the scores are torch.int64"),
+        (lambda: attend(torch.zeros(2, 0), torch.zeros(0, 3)), "there must be a place to look at"),
+        (
+            lambda: scaled_dot_product(torch.zeros(5, 4), torch.zeros(6, 3), torch.zeros(6, 2)),
+            r"shapes \(5, 4\), \(6, 3\), \(6, 2\); right are",
+        ),
+        (lambda: heads(torch.zeros(8)), r"x has shape \(8,\); \(batch, places, 8\) is expected"),
+        (lambda: heads(torch.zeros(2, 3, 6)), r"x has shape \(2, 3, 6\)"),
+        (lambda: heads(torch.zeros(2, 3, 8), torch.zeros(2, 3, 6)), r"memory has shape \(2, 3, 6\)"),
+        (lambda: MultiHeadAttention(0, 1), "hidden_size is 0; it must be 1 or more"),
+        (lambda: padding_mask(torch.tensor([], dtype=torch.int64), 3), "the batch is empty"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            wrong()
+
+
+@pytest.mark.parametrize("more", [{"add_bias_kv": True}, {"add_zero_attn": True}, {"bias": False}, {"kdim": 4}])
+def test_attention_that_does_more_than_ours_is_not_copied(more):
+    with pytest.raises(ValueError, match="^this attention"):
+        MultiHeadAttention.from_torch(torch.nn.MultiheadAttention(8, 2, **more))
+
+
 def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match="num_heads is 3, which does not divide hidden_size, 8"):
         MultiHeadAttention(8, 3)

@@ -121,6 +121,14 @@ def test_what_does_not_fit_is_named(model, pairs):
         model.loss(batch._replace(mask=torch.zeros_like(batch.mask)))
 
 
+def test_a_memory_of_another_batch_is_refused():
+    torch.manual_seed(0)
+    model = EncoderDecoder(5, 5, hidden_size=4, embedding_size=4, attention="dot")
+    before, memory, allowed = model.encode(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 2]))
+    with pytest.raises(ValueError, match="the tokens have 2 rows and the memory of the sources 1"):
+        model(torch.tensor([[0], [0]]), (before, memory[:1], allowed[:1]))
+
+
 def test_attention_needs_a_memory():
     model = EncoderDecoder(7, 9, hidden_size=5, attention="dot")
     with pytest.raises(ValueError, match="the state has no memory of a source"):

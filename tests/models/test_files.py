@@ -1,5 +1,8 @@
 """A model in a file: made again as it was, whole or not at all; refused where something is missing or altered."""
 
+import pickle
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -51,6 +54,27 @@ def test_a_model_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         files.save_model(tmp_path / "a.model", LanguageModel(3, hidden_size=4), Vocabulary("abc"))
     assert not (tmp_path / "a.model").exists()
+
+
+class Harmful:
+    """What would make a file if it were unpickled without care."""
+
+    def __init__(self, made: Path):
+        self.made = made
+
+    def __reduce__(self):
+        return Path.touch, (self.made,)
+
+
+def test_a_file_that_would_execute_code_is_refused_and_does_not(tmp_path):
+    file, made = tmp_path / "harmful.model", tmp_path / "made"
+    torch.save({"weights": Harmful(made)}, file)
+    for read in (files.load_model, lambda file: files.read_archive(file.open("rb"), "cpu")):
+        with pytest.raises((ValueError, pickle.UnpicklingError)):
+            read(file)
+        assert not made.exists()
+    torch.load(file, weights_only=False)
+    assert made.exists(), "the file does no harm, so that the test shows nothing"
 
 
 def test_a_single_altered_weight_of_a_model_is_noticed(tmp_path):

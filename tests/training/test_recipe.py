@@ -167,7 +167,9 @@ def test_mixed_precision_multiplies_in_bfloat16_and_keeps_the_weights(monkeypatc
 @pytest.mark.parametrize(
     "name, value, complaint",
     [
-        ("updates", 0, "updates is 0; it must be above 0"),
+        *((name, 0, f"{name} is 0; it must be a whole number, 1 or more") for name in ("updates", "batch", "seq_len")),
+        ("updates", 2.5, "updates is 2.5; it must be a whole number, 1 or more"),
+        ("learning_rate", math.inf, "learning_rate is inf; it must be a finite number"),
         ("learning_rate", 0, "learning_rate is 0; it must be above 0"),
         ("learning_rate", math.nan, "learning_rate is nan; it must be above 0"),
         ("clip", 0, "clip is 0; it must be above 0"),

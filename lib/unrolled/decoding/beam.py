@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 
 from unrolled.cells import select
-from unrolled.decoding.sampling import Model, predict
+from unrolled.decoding.sampling import Model, check_stop, predict
 from unrolled.models import EncoderDecoder, evaluating
 
 
@@ -66,7 +66,8 @@ def beam_search(
         One hypothesis for each prompt.
 
     Raises:
-        ValueError: the width or the length is below 1, alpha is negative or NaN, or what `predict` raises.
+        ValueError: the width or the length is below 1, alpha is negative or NaN, the vocabulary has no symbol ``stop``,
+            or what `predict` raises.
 
     Example:
         >>> def model(tokens, state=None):  # after 0 comes 1 (0.6) or 2 (0.4); after 1 anything; after 2 always 0
@@ -90,6 +91,7 @@ def beam_search(
     for n in range(1, length + 1):
         logits, state = predict(model, tokens, state)  # (batch · beam, vocab)
         beam, vocab_size = log_p.shape[1], logits.shape[1]
+        check_stop(stop, vocab_size)
         next_log_p = torch.log_softmax(logits, dim=-1).view(-1, beam, vocab_size)  # (batch, beam, vocab)
         extended = log_p[..., None] + next_log_p
         log_p, order = extended.flatten(1).sort(descending=True, stable=True)  # (batch, beam · vocab)

@@ -106,6 +106,12 @@ def predict(model: Model, tokens: torch.Tensor, state: Any = None) -> tuple[torc
     return logits, state
 
 
+def check_stop(stop: int | None, vocab_size: int) -> None:
+    """Raise ValueError where a vocabulary has no symbol of this number, so that nothing would ever end."""
+    if stop is not None and stop not in range(vocab_size):
+        raise ValueError(f"stop is {stop}; the vocabulary has the symbols 0 to {vocab_size - 1}")
+
+
 def generate(
     model: Model, prompt: torch.Tensor, *, length: int, stop: int | None = None, seed: int = 0, **options
 ) -> list[torch.Tensor]:
@@ -125,8 +131,8 @@ def generate(
         Symbol numbers for each prompt, (length,), or fewer in a row that ended with the stop symbol.
 
     Raises:
-        ValueError: the length is negative, a row's seed is outside 0 … 2⁶³ − 1, or what `predict` and `distribution`
-            raise.
+        ValueError: the length is negative, a row's seed is outside 0 … 2⁶³ − 1, the vocabulary has no symbol ``stop``,
+            or what `predict` and `distribution` raise.
 
     Example:
         >>> def model(tokens, state=None):  # after symbol n comes n + 1, after 3 comes 0
@@ -143,6 +149,7 @@ def generate(
     tokens, state, written = prompt, None, [torch.empty(len(prompt), 0, dtype=torch.int64)]
     for _ in range(length):
         logits, state = predict(model, tokens, state)
+        check_stop(stop, logits.shape[1])
         probabilities = distribution(logits, **options)  # (batch, vocab)
         draws = [torch.multinomial(p, 1, generator=own) for p, own in zip(probabilities, generators, strict=True)]
         tokens = torch.stack(draws)  # (batch, 1)

@@ -1,7 +1,5 @@
 """The paper, pens and colours of the diagrams: boxes, arrows and texts in inches, on a white ground."""
 
-from __future__ import annotations
-
 import schemdraw
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure

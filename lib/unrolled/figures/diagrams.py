@@ -1,7 +1,5 @@
 """Draw networks as graphs: window and recurrent network, language model, paths of a gradient, gated cells, scans."""
 
-from __future__ import annotations
-
 from matplotlib.figure import Figure
 
 from unrolled.figures.canvas import (

@@ -1,7 +1,5 @@
 """Draw texts: samples under their headings, and what a network does over the characters or words that it reads."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping, Sequence
 

@@ -4,8 +4,6 @@ In a published page no Python runs: there the browser itself links the slider to
 before version 8, as in Colab, has no `Stack`; but there a kernel runs, and a callback changes the picture.
 """
 
-from __future__ import annotations
-
 import html
 import io
 import json

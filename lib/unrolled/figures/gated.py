@@ -1,7 +1,5 @@
 """Draw the gated cells, whole or with one of their paths lit: the LSTM and the GRU."""
 
-from __future__ import annotations
-
 from matplotlib.figure import Figure
 
 from unrolled.figures.canvas import BACK, FAINT, GREY, INK, INPUT, LEGIBLE, STATE, H, Sheet, X, vector, weight

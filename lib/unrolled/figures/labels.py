@@ -1,7 +1,5 @@
 """Place the words of a chart: names beside lines, ticks at round values, and colours that are legible on white."""
 
-from __future__ import annotations
-
 import matplotlib
 import numpy as np
 from matplotlib import colors, ticker

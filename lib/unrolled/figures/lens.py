@@ -1,7 +1,5 @@
 """Draw results on two scales: a strip for all of them, and below it the part where the best compete."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

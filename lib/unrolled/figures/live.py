@@ -5,8 +5,6 @@ shows them, and, in ``demonstrations.toml``, what each demonstration asks of whi
 anything.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import os

@@ -1,7 +1,5 @@
 """Write numbers, the same way on axes, beside dots and in tables."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

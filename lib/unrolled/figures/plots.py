@@ -6,8 +6,6 @@ of the registry (`unrolled.figures.roles`): a model has the same look in every c
 ordered quantity a ramp of one hue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 

@@ -6,8 +6,6 @@ quantity are a `ramp` of one hue, and what has no role takes the `CATEGORIES` in
 drawings of the cells. Hues start from Matplotlib's petroff10, as far as they differ in grey and for colour-blind eyes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Draw a linear recurrence solved by a tree instead of a chain."""
 
-from __future__ import annotations
-
 from matplotlib.figure import Figure
 
 from unrolled.figures.canvas import FAINT, INK, INPUT, SMALL, STATE, W_HH, Sheet

@@ -1,7 +1,5 @@
 """The look of the book's charts, and how a figure is saved: the same data gives an SVG of the same bytes."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """Set results in a table: HTML where there is any, and plain text everywhere else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -25,7 +23,7 @@ class Table(str):
 
     html: str
 
-    def __new__(cls, text: str, html: str) -> Table:
+    def __new__(cls, text: str, html: str) -> "Table":
         """Return the text, which knows its HTML."""
         made = super().__new__(cls, text)
         made.html = html

@@ -1,7 +1,5 @@
 """The weights of a trained network as a script that brings them into a page, 16 bits each (see `live`)."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

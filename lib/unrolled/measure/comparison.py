@@ -4,6 +4,7 @@ The protocol of the book asks both of every comparison: Student's t over the see
 `mcnemar` is the test that the literature on tagging often gives beside them.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ def t_quantile(confidence: float, freedom: int) -> float:
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
-    if freedom < 1:
+    if not 1 <= freedom < math.inf:
         raise ValueError(f"freedom is {freedom}; it must be 1 or more")
     return float(scipy.stats.t.isf((1 - confidence) / 2, freedom))
 
@@ -69,7 +70,7 @@ def over_seeds(first: ArrayLike, second: ArrayLike) -> Difference:
         The difference, first minus second.
 
     Raises:
-        ValueError: the shapes differ, or there are fewer than two seeds.
+        ValueError: the shapes differ, there are fewer than two seeds, or a score is not finite.
 
     Example:
         >>> over_seeds([0.50, 0.52, 0.51], [0.60, 0.63, 0.60]).clear
@@ -79,6 +80,7 @@ def over_seeds(first: ArrayLike, second: ArrayLike) -> Difference:
     if first.shape != second.shape or first.ndim != 1 or len(first) < 2:
         raise ValueError(f"shapes are {first.shape} and {second.shape}; both should be (seeds,), with 2 seeds or more")
     differences = first - second
+    _refuse_infinite("seed", first=first, second=second)
     mean, reach = differences.mean(), t_quantile(CONFIDENCE, len(differences) - 1) * scipy.stats.sem(differences)
     return Difference(float(mean), float(mean - reach), float(mean + reach))
 
@@ -99,7 +101,8 @@ def over_stories(first: ArrayLike, second: ArrayLike, lengths: ArrayLike, *, see
         The difference in nats per symbol, first minus second.
 
     Raises:
-        ValueError: the shapes do not fit, or there are fewer than two stories.
+        ValueError: the shapes do not fit, there are no seeds or fewer than two stories, a cost is not finite, or a
+            length is not above 0.
 
     Example:
         >>> over_stories([1.0, 2.0, 3.0], [2.0, 4.0, 6.0], lengths=[10, 10, 10]).clear
@@ -108,10 +111,14 @@ def over_stories(first: ArrayLike, second: ArrayLike, lengths: ArrayLike, *, see
     lengths = np.asarray(lengths, dtype=float)
     rows = [np.atleast_2d(np.asarray(costs, dtype=float)) for costs in (first, second)]
     for name, row in zip(("first", "second"), rows, strict=True):
-        if row.ndim != 2 or row.shape[1:] != lengths.shape or len(lengths) < 2:
+        if row.ndim != 2 or not len(row) or row.shape[1:] != lengths.shape or len(lengths) < 2:
             raise ValueError(
                 f"{name} has shape {row.shape}, and lengths {lengths.shape}; the last axis is the stories, 2 or more"
             )
+    _refuse_infinite("story", first=rows[0], second=rows[1])
+    if not (lengths > 0).all():
+        at = int(np.argmin(lengths > 0))
+        raise ValueError(f"lengths[{at}] is {lengths[at]:g}; a story has 1 symbol or more: leave out those without any")
     differences = rows[0].mean(axis=0) - rows[1].mean(axis=0)
 
     def mean(costs: np.ndarray, symbols: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -120,6 +127,17 @@ def over_stories(first: ArrayLike, second: ArrayLike, lengths: ArrayLike, *, see
     options = {"n_resamples": DRAWS, "confidence_level": CONFIDENCE, "method": "percentile", "rng": seed}
     drawn = scipy.stats.bootstrap((differences, lengths), mean, paired=True, **options).confidence_interval
     return Difference(float(mean(differences, lengths)), float(drawn.low), float(drawn.high))
+
+
+def _refuse_infinite(axis: str, **scores: np.ndarray) -> None:
+    """Raise ValueError where a score is infinite or NaN."""
+    for name, numbers in scores.items():
+        if len(places := np.argwhere(~np.isfinite(numbers))):
+            at = tuple(map(int, places[0]))
+            raise ValueError(
+                f"{name} is {numbers[at]} for {axis} {at[-1]}, counted from 0; a training that diverged has no score: "
+                f"say so, and leave the {axis} out of both"
+            )
 
 
 class Discordance(NamedTuple):

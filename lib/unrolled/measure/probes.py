@@ -30,7 +30,8 @@ def linear_probe(
         penalty: of large weights.
 
     Raises:
-        ValueError: the shapes do not fit, there are no states, or the penalty is not above 0.
+        ValueError: the shapes do not fit, there are no states, a state is not finite, a label is no whole number from
+            0 on, or the penalty is not above 0.
 
     Example:
         >>> x = torch.tensor([[0.0, 1.0], [1.0, 1.0], [0.0, 3.0], [1.0, 3.0]])
@@ -44,6 +45,14 @@ def linear_probe(
             raise ValueError(
                 f"{name} have shape {tuple(rows.shape)} and their labels {tuple(numbers.shape)}; "
                 "(states, units) and (states,) are expected, with at least one state and equally many units"
+            )
+        if not rows.isfinite().all():
+            row, unit = (~rows.isfinite()).nonzero()[0].tolist()
+            raise ValueError(f"{name}[{row}, {unit}] is {rows[row, unit]}; a probe reads finite states only")
+        if numbers.is_floating_point() or numbers.dtype == torch.bool or int(numbers.min()) < 0:
+            raise ValueError(
+                f"the labels of {name} are {numbers.dtype} and begin at {numbers.min().item()}; labels are whole "
+                "numbers from 0 on: leave out the states that have none, as those of pads"
             )
     x, labels = states.detach().double(), labels.long()
     mean, spread = x.mean(dim=0), x.std(dim=0, correction=0).clamp(min=1e-8)

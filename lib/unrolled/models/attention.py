@@ -56,6 +56,8 @@ def check_lengths(lengths: torch.Tensor, batch: int, time: int) -> None:
             f"lengths are {lengths.dtype} and have shape {tuple(lengths.shape)}; "
             f"integers are expected, one for each row: ({batch},)"
         )
+    if not batch:
+        raise ValueError("the batch is empty; it must have one row or more")
     shortest, longest = (int(end) for end in lengths.aminmax())
     if shortest < 1 or longest > time:
         raise ValueError(
@@ -75,12 +77,14 @@ def attend(
         scores: e, (…, queries, places).
         values: v, (…, places, features).
         allowed: booleans, True where a query may look, in a shape that expands to that of the scores; None: everywhere.
+            With two axes it is (queries, places), the same for each row of a batch.
 
     Returns:
         c, (…, queries, features), and α, (…, queries, places).
 
     Raises:
-        ValueError: the mask is not made of booleans, does not fit the scores, or hides everything from a query.
+        ValueError: the scores are no floating-point numbers or there is no place; the mask is not made of booleans,
+            does not fit the scores, may be meant for the batch, or hides everything from a query.
 
     Example:
         >>> scores, values = torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([[1.0], [3.0], [100.0]])
@@ -88,6 +92,10 @@ def attend(
         >>> c.tolist(), alpha.tolist()
         ([[2.0]], [[0.5, 0.5, 0.0]])
     """
+    if not scores.is_floating_point():
+        raise ValueError(f"the scores are {scores.dtype}; a softmax needs floating-point numbers: scores.float()")
+    if not scores.shape[-1]:
+        raise ValueError(f"the scores have shape {tuple(scores.shape)}; there must be a place to look at")
     if allowed is not None:
         check_mask(allowed, scores)
         scores = scores.masked_fill(~allowed, -math.inf)
@@ -105,6 +113,11 @@ def check_mask(allowed: torch.Tensor, scores: torch.Tensor) -> None:
             f"the mask has shape {tuple(allowed.shape)}, which does not expand to that of the scores, "
             f"{tuple(scores.shape)}: (…, queries, places)"
         )
+    if allowed.ndim == 2 < scores.ndim and scores.shape[-1] != len(allowed) == scores.shape[-2] == scores.shape[0]:
+        raise ValueError(
+            f"the mask has shape {tuple(allowed.shape)}, and the batch is as large as the number of queries, "
+            f"{len(allowed)}; write allowed[None] for (queries, places), or allowed[:, None] for (batch, places)"
+        )
     if not allowed.any(dim=-1).all():
         raise ValueError("the mask hides every place from a query; each needs at least one place to look at")
 
@@ -121,7 +134,7 @@ def scaled_dot_product(
         allowed: as in `attend`.
 
     Raises:
-        ValueError: what `attend` raises.
+        ValueError: queries and keys are not equally long, or what `attend` raises.
 
     Example:
         >>> x = torch.randn(2, 5, 4)
@@ -129,6 +142,12 @@ def scaled_dot_product(
         >>> c.shape, alpha.shape, alpha[0, 0].tolist()  # the first place sees only itself
         (torch.Size([2, 5, 4]), torch.Size([2, 5, 5]), [1.0, 0.0, 0.0, 0.0, 0.0])
     """
+    if queries.ndim < 2 or queries.shape[-1] != keys.shape[-1] or keys.shape[-2] != values.shape[-2]:
+        shapes = ", ".join(str(tuple(part.shape)) for part in (queries, keys, values))
+        raise ValueError(
+            f"queries, keys and values have the shapes {shapes}; right are (…, queries, d), (…, places, d) and "
+            "(…, places, features)"
+        )
     scores = queries @ keys.mT / math.sqrt(queries.shape[-1])  # (…, queries, places)
     return attend(scores, values, allowed)
 

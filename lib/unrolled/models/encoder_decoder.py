@@ -130,6 +130,11 @@ class EncoderDecoder(NeuralModel):
         if self.score is None:
             return states, after, None
         memory, allowed = rest
+        if len(memory) != len(tokens):
+            raise ValueError(
+                f"the tokens have {len(tokens)} rows and the memory of the sources {len(memory)}; a row of the target "
+                "looks at a source of its own"
+            )
         context, alpha = attend(self.score(states, memory), memory, allowed)
         return torch.tanh(self.combine(torch.cat([context, states], dim=2))), (after, memory, allowed), alpha
 

@@ -37,6 +37,8 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, hidden_size: int, num_heads: int):
         super().__init__()
+        if hidden_size < 1:
+            raise ValueError(f"hidden_size is {hidden_size}; it must be 1 or more")
         if num_heads < 1 or hidden_size % num_heads:
             raise ValueError(f"num_heads is {num_heads}, which does not divide hidden_size, {hidden_size}")
         self.num_heads = num_heads
@@ -48,7 +50,17 @@ class MultiHeadAttention(nn.Module):
 
     @classmethod
     def from_torch(cls, theirs: nn.MultiheadAttention) -> "MultiHeadAttention":
-        """Return attention with the same weights as PyTorch's, whose queries, keys and values are equally long."""
+        """Return attention with the same weights as PyTorch's, whose queries, keys and values are equally long.
+
+        Raises:
+            ValueError: theirs has keys or values of another width, no biases, or places that are added to the keys.
+        """
+        if theirs.in_proj_weight is None or theirs.in_proj_bias is None:
+            raise ValueError("this attention has keys or values of another width, or bias=False; ours has one width")
+        if theirs.bias_k is not None or theirs.add_zero_attn:
+            raise ValueError(
+                "this attention adds a place to the keys (add_bias_kv or add_zero_attn), which ours does not have"
+            )
         ours = cls(theirs.embed_dim, theirs.num_heads).to(theirs.in_proj_weight)
         with torch.no_grad():
             ours.W_qkv.copy_(theirs.in_proj_weight)
@@ -69,9 +81,14 @@ class MultiHeadAttention(nn.Module):
                 same for all heads; None: everywhere.
 
         Raises:
-            ValueError: the batches differ, or what `attend` raises.
+            ValueError: x or memory has other axes or another width, the batches differ, or what `attend` raises.
         """
         memory = x if memory is None else memory
+        for name, read in (("x", x), ("memory", memory)):
+            if read.ndim != 3 or read.shape[2] != self.output.in_features:
+                raise ValueError(
+                    f"{name} has shape {tuple(read.shape)}; (batch, places, {self.output.in_features}) is expected"
+                )
         if len(memory) != len(x):
             raise ValueError(f"x has {len(x)} rows and memory {len(memory)}; a row looks at a row of its own")
         W_q, W_kv = self.W_qkv.tensor_split([x.shape[-1]])

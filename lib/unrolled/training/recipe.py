@@ -1,6 +1,7 @@
 """How to train: the optimizer, the learning rate of every update, the arithmetic, and when to stop."""
 
 import math
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -60,9 +61,14 @@ class Recipe:
     precision: str = "float32"
 
     def __post_init__(self):
-        for name in ("updates", "learning_rate", "clip"):
+        for name in ("learning_rate", "clip"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be above 0")
+        for name in ("updates", "batch", "seq_len"):
+            if not isinstance(number := getattr(self, name), numbers.Integral) or number < 1:
+                raise ValueError(f"{name} is {number!r}; it must be a whole number, 1 or more")
+        if self.learning_rate == math.inf:
+            raise ValueError("learning_rate is inf; it must be a finite number, such as 0.005")
         if not 0 <= self.reset <= 1:
             raise ValueError(f"reset is {self.reset}; a probability is 0 or more and at most 1")
         if self.reset and not self.carry:
