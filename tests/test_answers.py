@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 import torch
 
-from unrolled import answers
+from unrolled import answers, settings
 
 d, h = sp.symbols("d h", integer=True, positive=True)
 n, k = sp.symbols("n k", integer=True, positive=True)
@@ -84,13 +84,35 @@ def test_what_is_no_number_gets_the_likely_cause_where_the_exercise_knows_it():
 
 def test_values_and_tables_are_counted():
     assert answers.several([1, None], 2, "read(…)") == [1, None]
+    assert answers.several(np.array([1.0, 2.0]), 2, "read(…)") == [1, 2]
     assert answers.table({8: torch.tensor(1)}, [8], "costs") == {8: 1}
-    for wrong in (None, 3, (1,)):
+    for wrong in (None, 3, (1,), np.array(2.0)):
         with pytest.raises(AssertionError, match="read.* 2 values are asked for"):
             answers.several(wrong, 2, "read(…)")
     for wrong, message in ((None, "a dictionary"), ({8: 1}, "the keys"), ({8: 1, 16: None}, "costs.16. is None")):
         with pytest.raises(AssertionError, match=message):
             answers.table(wrong, [8, 16], "costs")
+
+
+def test_points_are_drawn_anew_and_again_from_the_same_seed():
+    ranges = {"h": (2, 9), "p": (0.1, 0.9)}
+    settings.begin()
+    first, second = answers.points(5, **ranges), answers.points(5, **ranges)
+    settings.begin()
+    assert first == answers.points(5, **ranges) != second
+    assert len({at["h"] for at in first}) == 5 and all(2 <= at["h"] <= 9 and 0.1 <= at["p"] <= 0.9 for at in first)
+    with pytest.raises(ValueError):
+        answers.points(9, h=(2, 9))
+
+
+def test_an_error_of_a_students_code_gets_a_hint_and_a_stub_and_a_check_keep_their_own():
+    assert answers.attempt(lambda: 3, "no hint") == 3
+    with pytest.raises(AssertionError, match='stops with a RuntimeError, "mat1 .*": is W transposed'):
+        answers.attempt(lambda: torch.ones(2, 3) @ torch.ones(2, 3), "is W transposed?")
+    with pytest.raises(NotImplementedError):
+        answers.attempt(lambda: exec("raise NotImplementedError"), "write it")
+    with pytest.raises(AssertionError, match="^of its own$"):
+        answers.attempt(lambda: exec("raise AssertionError('of its own')"), "no hint")
 
 
 @pytest.mark.parametrize(("yours", "right"), [(0.8994, 0.8993), (1e-9, 2e-9), (2, 2.00001), (123456, 123457), (0.0, 1)])

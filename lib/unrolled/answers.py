@@ -3,13 +3,16 @@
 import hashlib
 import inspect
 import math
+import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import numpy as np
 import sympy as sp
+
+Result = TypeVar("Result")
 
 
 def _expression(answer: sp.Expr | float | str, symbols: Iterable[str]) -> sp.Expr:
@@ -81,6 +84,56 @@ def value(answer: sp.Expr | float | str | Callable[..., float], name: str, /, **
     return number(at(answer, **values), name)
 
 
+def points(count: int, /, **ranges: tuple[float, float]) -> list[dict[str, float]]:
+    """Return points at which a check compares expressions, drawn anew at each call.
+
+    Python's generator draws them, which `settings.begin` seeds.
+
+    Args:
+        count: how many points.
+        ranges: the bounds of each symbol. Between whole numbers whole numbers are drawn, and none twice.
+
+    Raises:
+        ValueError: there are not so many whole numbers between the bounds of a symbol.
+
+    Example:
+        >>> all(at["h"] in (2, 3, 4) and 0.1 < at["p"] < 0.9 for at in points(3, h=(2, 4), p=(0.1, 0.9)))
+        True
+    """
+    drawn = [
+        random.sample(range(low, high + 1), count)
+        if isinstance(low, int)
+        else [round(random.uniform(low, high), 4) for _ in range(count)]
+        for low, high in ranges.values()
+    ]
+    return [dict(zip(ranges, point, strict=True)) for point in zip(*drawn, strict=True)]
+
+
+def attempt(call: Callable[[], Result], hint: str) -> Result:
+    """Return what a call of a student's code returns, and give an error that it raises a hint.
+
+    Args:
+        call: the call, without arguments.
+        hint: the likely cause.
+
+    Raises:
+        AssertionError: the code raised an error; a check that failed inside, and a stub, raise their own.
+
+    Example:
+        >>> attempt(lambda: [1, 2][2], "count from 0")
+        Traceback (most recent call last):
+        AssertionError: your code stops with an IndexError, "list index out of range": count from 0
+    """
+    try:
+        return call()
+    except (AssertionError, NotImplementedError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        article = "an" if kind[0] in "AEIOU" else "a"
+        raise AssertionError(f'your code stops with {article} {kind}, "{error}": {hint}') from error
+
+
 def number(answer: Any, name: str) -> float:
     """Return a number, in whatever clothes it comes: Python's, NumPy's, SymPy's, or a tensor of one element.
 
@@ -148,7 +201,7 @@ def array(
 
 
 def several(answer: Any, count: int, name: str) -> list:
-    """Return the values that a function has to return together, as a tuple or a list.
+    """Return the values that a function has to return together, as a tuple, a list or an array.
 
     Raises:
         AssertionError: they are not so many.
@@ -157,6 +210,8 @@ def several(answer: Any, count: int, name: str) -> list:
         >>> several((1, 2), 2, "read(…)")
         [1, 2]
     """
+    if isinstance(answer, np.ndarray) and answer.ndim:
+        answer = list(answer)
     if not isinstance(answer, tuple | list) or len(answer) != count:
         many = f"{len(answer)} values" if isinstance(answer, tuple | list) else _short(answer)
         raise AssertionError(f"{name} is {many}; {count} values are asked for, in the order that its docstring gives")

@@ -27,9 +27,10 @@ def rnn_step(x, h, W_xh, W_hh, b_h):
     return torch.tanh(torch.einsum("bd,hd->bh", x, W_xh) + torch.einsum("bk,hk->bh", h, W_hh) + b_h)
 
 
-# %% 2.3 rnn-step | wrong | a logistic function
+# %% 2.3 rnn-step | wrong | NumPy
 def rnn_step(x, h, W_xh, W_hh, b_h):
-    return torch.sigmoid(x @ W_xh.T + h @ W_hh.T + b_h)
+    x, h, W_xh, W_hh, b_h = (a.detach().numpy() for a in (x, h, W_xh, W_hh, b_h))
+    return torch.from_numpy(np.tanh(x @ W_xh.T + h @ W_hh.T + b_h))
 
 
 # %% 2.3 rnn-step | wrong | the recurrent matrix untransposed
@@ -37,9 +38,9 @@ def rnn_step(x, h, W_xh, W_hh, b_h):
     return torch.tanh(x @ W_xh.T + h @ W_hh + b_h)
 
 
-# %% 2.3 rnn-step | wrong | elementwise
+# %% 2.3 rnn-step | wrong | detached
 def rnn_step(x, h, W_xh, W_hh, b_h):
-    return torch.tanh(x @ W_xh.T + h * W_hh.diagonal() + b_h)
+    return torch.tanh(x @ W_xh.T + h.detach() @ W_hh.T + b_h)
 
 
 # %% 2.4 read-on | right | a tensor filled in, a list of two
@@ -51,12 +52,12 @@ def read(step, inputs, state):
     return [states, state]
 
 
-# %% 2.4 read-on | wrong | the given state is returned
+# %% 2.4 read-on | wrong | the cell and not the step
 def read(step, inputs, state):
-    states, now = [], state
+    states = []
     for t in range(inputs.shape[1]):
-        now = step(inputs[:, t], now)
-        states.append(now)
+        state = cell(inputs[:, t], state)
+        states.append(state)
     return torch.stack(states, dim=1), state
 
 
@@ -70,11 +71,11 @@ def read(step, inputs, state):
     return states, states[-1]
 
 
-# %% 2.4 read-on | wrong | the text backwards
+# %% 2.4 read-on | wrong | detach at each step
 def read(step, inputs, state):
     states = []
-    for t in reversed(range(inputs.shape[1])):
-        state = step(inputs[:, t], state)
+    for t in range(inputs.shape[1]):
+        state = step(inputs[:, t], state.detach())
         states.append(state)
     return torch.stack(states, dim=1), state
 
@@ -177,11 +178,12 @@ costs = {8: 0.6, 16: 0.6, 32: 0.6}
 reason = "c"
 
 
-# %% 2.9 forgetting | wrong | an absolute hundredth
+# %% 2.9 forgetting | wrong | the largest element
 def steps_to_forget(cell, inputs, one, other):
+    first = (one - other).abs().max()
     for t in range(inputs.shape[1]):
         one, other = cell(inputs[:, t], one), cell(inputs[:, t], other)
-        if (one - other).norm() < 0.01:
+        if (one - other).abs().max() < first / 100:
             return t + 1
 
 
@@ -242,3 +244,15 @@ printed = parameters + h
 parameters = h * (d + h + 1) + V * (h + 1)
 surplus = 256
 printed = 2668816
+
+
+# %% 2.9 forgetting | right | one walk after the other
+def steps_to_forget(cell, inputs, one, other):
+    walks = []
+    for state in (one, other):
+        states = [state]
+        for t in range(inputs.shape[1]):
+            states.append(cell(inputs[:, t], states[-1]))
+        walks.append(states)
+    apart = [float((a - b).norm()) for a, b in zip(*walks)]
+    return next(n for n, x in enumerate(apart) if x < apart[0] / 100)

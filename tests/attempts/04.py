@@ -10,10 +10,13 @@ def clip(gradients, threshold):
     return tuple(part.view_as(g) for part, g in zip(parts, gradients))
 
 
-# %% 4.4 clip | wrong | a mean of the norms
+# %% 4.4 clip | wrong | PyTorch's own
 def clip(gradients, threshold):
-    norm = np.mean([float(g.norm()) for g in gradients]) or 1.0
-    return [g * min(1.0, threshold / norm) for g in gradients]
+    weights = [nn.Parameter(torch.zeros_like(g)) for g in gradients]
+    for weight, g in zip(weights, gradients):
+        weight.grad = g.clone()
+    utils.clip_grad_norm_(weights, threshold)
+    return [weight.grad for weight in weights]
 
 
 # %% 4.4 clip | wrong | short gradients are handed through
@@ -124,31 +127,29 @@ def kept(norms):
     return float(np.prod([norms[k + 1] / norms[k] for k in range(20, 60)]) ** 0.025)
 
 
-# %% 4.6 kept | wrong | the mean of the norms
+# %% 4.6 kept | wrong | arithmetic mean of ratios
 def kept(norms):
-    return norms[20:61].mean()
+    norms = np.asarray(norms)
+    return (norms[21:61] / norms[20:60]).mean()
 
 
-# %% 4.6 kept | wrong | off by one
+# %% 4.6 kept | wrong | fitted line
 def kept(norms):
-    return (norms[60] / norms[20]) ** (1 / 41)
+    return math.exp(np.polyfit(np.arange(20, 61), np.log(np.asarray(norms)[20:61]), 1)[0])
 
 
 # %% 4.6 kept-answers | wrong | from memory
 linear, tanh = 0.9, 0.77
 reason = "a"
 
-# %% 4.7 figure | right | semilogy, and a loop over products
-fig = plt.figure()
-ax = fig.add_subplot()
-for name, matrix in matrices.items():
-    power, norms = np.eye(2), []
-    for n in range(61):
-        norms.append(np.linalg.svd(power, compute_uv=False)[0])
-        power = power @ matrix
-    ax.semilogy(np.arange(61), norms, "--", label=name)
-ax.set(xlabel="exponent n", ylabel="norm of the power")
-ax.legend(title="matrix", loc="upper right")
+# %% 4.7 figure | right | legend in another order
+fig, ax = plt.subplots()
+made = {}
+for name, W in matrices.items():
+    (made[name],) = ax.plot(range(61), [np.linalg.norm(np.linalg.matrix_power(W, n), 2) for n in range(61)], label=name)
+ax.set_yscale("log"); ax.set_xlabel("exponent n"); ax.set_ylabel("norm of the power")
+names = list(matrices)[::-1]
+ax.legend([made[n] for n in names], names)
 
 # %% 4.7 figure | wrong | the norm to the power
 fig, ax = plt.subplots()
@@ -251,16 +252,18 @@ estimate = np.array([(0.9 * slope) ** 3])
 threshold = 110
 reason = "C"
 
+
 # %% 4.10 numbers | wrong | the input is forgotten after the first step
 states = [np.tanh(W_xh)]
 for _ in range(2):
     states.append(np.tanh(W_hh @ states[-1]))
 slope, share, estimate, threshold, reason = 0.678, 0.371, 0.227, 110, "c"
 
-# %% 4.10 numbers | wrong | the product of the norms
-states = [np.tanh(W_xh)]
-for number in x[1:]:
-    states.append(np.tanh(W_xh * number + W_hh @ states[-1]))
-slope = np.mean([1 - h**2 for h in states])
-share = np.prod([np.linalg.norm(np.diag(1 - h**2) @ W_hh, 2) for h in states])
-estimate, threshold, reason = (0.9 * slope) ** 3, 110, "c"
+# %% 4.10 numbers | wrong | the first step's Jacobian on the left
+states, h, J = [], np.zeros(2), np.eye(2)
+for number in x:
+    h = np.tanh(W_xh * number + W_hh @ h)
+    J = J @ np.diag(1 - h**2) @ W_hh
+    states.append(h)
+slope, share, threshold, reason = np.mean(1 - np.array(states) ** 2), np.linalg.norm(J, 2), 110, "c"
+estimate = (0.9 * slope) ** 3

@@ -200,10 +200,10 @@ def drop(x, rate, same):
     return x * mask / (1 - rate)
 
 
-# %% 7.6 drop | wrong | PyTorch's dropout makes the mask
+# %% 7.6 drop | wrong | torch.dropout
 def drop(x, rate, same):
-    mask = torch.nn.functional.dropout(torch.ones_like(x[:, :1] if same else x), rate)
-    return x * mask
+    shape = (len(x), 1 if same else x.shape[1], x.shape[2])
+    return x * torch.dropout(torch.ones(shape, device=x.device), rate, True)
 
 
 # %% 7.6 drop | wrong | PyTorch's module, on an axis turned round
@@ -276,3 +276,24 @@ def price(model, tokens, start, window):
         y = tokens[at : at + window]
         total += cross_entropy(logits[0, : len(y)], y, reduction="sum").item()
     return total
+
+
+# %% 7.2 masked-loss | wrong | divided by 12
+def masked_loss(logits, targets, mask):
+    return (cross_entropy(logits.mT, targets, reduction="none") * mask).sum() / 12
+
+
+# %% 7.2 ends | wrong | lengths typed
+def ends(states, lengths):
+    return torch.stack([states[0, 5], states[1, 1], states[2, 3]])
+
+
+# %% 7.5 schedule-parts | wrong | a tenth of all updates
+rising, q = peak * (k + 1) / (U / 10), (k - W) / (U - W)
+falling, half = peak * (1 + sp.cos(sp.pi * q)) / 2, (U + W) / 2
+steepest, way = peak * sp.pi / (2 * (U - W)), peak / 2
+
+# %% 7.5 schedule-parts | wrong | what the check says
+rising, q = peak * (k + 1) / W, (k - W) / (U - W)
+falling, half = peak * (1 + sp.cos(sp.pi * q)) / 2, (U + W) / 2
+steepest, way = peak * sp.pi / (2 * (U - W)), 0.15

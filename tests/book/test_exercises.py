@@ -14,8 +14,20 @@ import torch
 import bootstrap_cell
 import cell_runs
 import exercises
+import handed
 from cell_runs import run
-from exercise_cases import CASES, SOLUTIONS, attempts, mistakes, mutants, of_wrong_types, role, visible
+from exercise_cases import (
+    CASES,
+    SOLUTIONS,
+    asked,
+    attempts,
+    followed,
+    mistakes,
+    mutants,
+    of_wrong_types,
+    role,
+    visible,
+)
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -121,6 +133,41 @@ def test_what_a_student_got_wrong_fails_visibly(attempt):
 def test_what_is_no_answer_gets_a_sentence(case):
     number, cells = TYPES[case]
     fails_in_a_sentence(CASES[number][0], cells)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_symbol_of_an_answer_varies_by_itself_in_its_check(case):
+    before, exercise = CASES[case]
+    still = {
+        name: symbols
+        for name, places in handed.points(before, exercise.cells).items()
+        if (symbols := handed.bound(places))
+    }
+    assert not still, f"by answer, symbols that could be a number, or stand for one another: {still}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_argument_of_a_function_varies_in_its_check(case):
+    before, exercise = CASES[case]
+    still = []
+    for name, calls in handed.arguments(before, exercise.cells).items():
+        values = {argument: {call.get(argument) for call in calls} for argument in calls[0]}
+        still += [f"{name}({argument})" for argument, seen in values.items() if len(calls) > 1 and len(seen) == 1]
+    assert not still, f"always the same, so that an answer need not look at them: {still}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_number_that_a_check_prints_is_the_answer(case):
+    before, exercise = CASES[case]
+    for at, name, code in asked(exercise):
+        if isinstance(code, ast.FunctionDef | ast.ClassDef):
+            continue
+        error, _ = run(before + visible(followed(exercise, at, f"{name} = 1.2345")))
+        for number in set(re.findall(r"\d+(?:[.,]\d+)*(?:e[-+]?\d+)?", str(error))):
+            number = number.replace(",", "")
+            for typed in (number, f"-{number}"):
+                error, _ = run(before + visible(followed(exercise, at, f"{name} = {typed}")))
+                assert error is not None, f"a check says {typed}, which as {name} makes it green"
 
 
 # The exercise with ten mistakes
@@ -299,6 +346,29 @@ def test_the_summary_adds_up_what_the_tables_list():
 
 
 # Proof that the rules can fail
+
+
+@pytest.mark.parametrize(
+    ("places", "still"),
+    [
+        ([{"a": 2, "b": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 4}], ["a"]),
+        ([{"a": 2, "b": 1}], ["a", "b"]),
+        ([{"a": 20, "b": 2}, {"a": 50, "b": 5}, {"a": 70, "b": 7}], ["a", "b"]),
+        ([{"a": 2, "b": 3}, {"a": 4, "b": 1.5}, {"a": 6, "b": 1}], ["a", "b"]),
+        ([{"a": 2, "b": 1, "c": 9}, {"a": 3, "b": 5, "c": 9}, {"a": 1, "b": 3, "c": 8}], ["a", "b", "c"]),
+        ([{"a": 2, "b": 0}, {"a": 3, "b": 5}, {"a": 1, "b": 3}], []),
+    ],
+)
+def test_a_symbol_that_stays_or_follows_from_the_others_is_found(places, still):
+    assert handed.bound(places) == still
+
+
+def test_what_a_function_is_called_with_is_noted_if_it_can_be_compared():
+    handed.NOTED.clear()
+    function = handed.noted(lambda x, rate, model=None: rate)
+    assert function(np.ones(2), rate=3) == 3 and function(torch.ones(2), 3, model=print) == 3
+    first, second = handed.NOTED["<lambda>"]
+    assert first["rate"] == second["rate"] == 3 and first["x"] != second["x"] and "model" not in second
 
 
 def test_a_mistake_replaces_the_next_line_of_code():

@@ -84,26 +84,33 @@ def attempts() -> Iterator[tuple[str, str, str, list]]:
             yield number, f"{number} {cell}: {name}", verdict, answered(CASES[number][1], cell, answer.strip())
 
 
-def of_wrong_types(exercise) -> Iterator[tuple[str, list]]:
-    """Yield an exercise's cells with None, a text or a list for each thing that its checks ask for."""
+def asked(exercise) -> Iterator[tuple[int, str, ast.AST]]:
+    """Yield each function or name that a solution sets and a check uses: its cell's place, its name, and its code."""
     (checks,) = [ast.parse(cell.source) for cell in exercise.cells if role(cell, "grade")]
     names = [node for node in ast.walk(checks) if isinstance(node, ast.Name)]
-    asked = {name.id for name in names} - {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    for cell in exercise.cells:
+    used = {name.id for name in names} - {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    for at, cell in enumerate(exercise.cells):
         region = re.search(r"### BEGIN SOLUTION(.*)### END SOLUTION", cell.source, re.DOTALL)
-        if not (role(cell, "solution") and region):
-            continue
-        for node in ast.parse(cell.source).body:
+        for node in ast.parse(cell.source).body if role(cell, "solution") and region else []:
             named = getattr(node.targets[0], "id", "") if isinstance(node, ast.Assign) else getattr(node, "name", "")
-            if isinstance(node, ast.FunctionDef):
-                head = ast.unparse(ast.FunctionDef(node.name, node.args, [ast.Pass()], [], lineno=0))
-                wrong = {f"returns {value}": f"{head[:-4]}return {value}" for value in ("None", "'?'")}
-            elif named in asked and re.search(rf"^{named}\b", region[1], re.MULTILINE):
-                wrong = {f"is {value}": f"{named} = {value}" for value in ("None", "'?'", "[]")}
-            else:
-                continue
-            for how, line in wrong.items():
-                cells = copy.deepcopy(exercise.cells)
-                at = next(place for place, other in enumerate(cells) if other.id == cell.id)
-                after = nbformat.v4.new_code_cell(line, id=f"{cell.id}-again")  # what came before need not run again
-                yield f"{named} {how}", [*cells[: at + 1], after, *cells[at + 1 :]]
+            given = named in used and re.search(rf"^{named}\b", region[1], re.MULTILINE)
+            if isinstance(node, ast.FunctionDef) or given:
+                yield at, named, node
+
+
+def followed(exercise, at: int, line: str) -> list:
+    """Return an exercise's cells with a line of code after one of them; what comes before need not run again."""
+    cells = copy.deepcopy(exercise.cells)
+    return [*cells[: at + 1], nbformat.v4.new_code_cell(line, id=f"{cells[at].id}-again"), *cells[at + 1 :]]
+
+
+def of_wrong_types(exercise) -> Iterator[tuple[str, list]]:
+    """Yield an exercise's cells with None, a text or a list for each thing that its checks ask for."""
+    for at, named, node in asked(exercise):
+        if isinstance(node, ast.FunctionDef):
+            head = ast.unparse(ast.FunctionDef(node.name, node.args, [ast.Pass()], [], lineno=0))
+            wrong = {f"returns {value}": f"{head[:-4]}return {value}" for value in ("None", "'?'")}
+        else:
+            wrong = {f"is {value}": f"{named} = {value}" for value in ("None", "'?'", "[]")}
+        for how, line in wrong.items():
+            yield f"{named} {how}", followed(exercise, at, line)
