@@ -12,7 +12,6 @@ import nbformat
 import pytest
 from PIL import Image, ImageChops
 
-import book
 from notebooks import ChapterError, commands, copies, dependencies, execute, running
 from places import ROOT
 

@@ -148,7 +148,7 @@ GOOD = {
 def test_a_card_takes_its_text_from_the_cell(tmp_path):
     chapter(tmp_path, 'fig = draw(1, 2)\nplots.save(fig, "a-fall")\n', **GOOD)
     page = gallery.cards(tmp_path)
-    assert page.startswith("## [A *title*](../chapters/02-test.ipynb)\n\n::::{grid} 1 2 3 3\n")
+    assert page.startswith("## [A *title*](../chapters/02-test.ipynb)\n\n::::{grid} 1 1 2 2\n")
     assert ":img-top: ../figures/a-fall.svg\n:img-alt: Line chart, of a fall.\n:link: fig-fall\n" in page
     assert "\nIt *falls* by 0.5.\n:::\n" in page and page.count(":::{grid-item-card}") == 1
 

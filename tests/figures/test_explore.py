@@ -112,11 +112,15 @@ def test_bad_frames_are_named():
         explore.slider({0.5: blank()}, "x")
     with pytest.raises(TypeError, match="the frame for 2 is a ndarray; give a Figure"):
         explore.slider({1: blank(), 2: np.zeros(3)}, "x")
-    with pytest.raises(ValueError, match="the frame for 2 is 3 × 1 inches, .*, and the one for 1 is 2 × 1 .*; draw all"):
+    with pytest.raises(
+        ValueError, match="the frame for 2 is 3 × 1 inches, .*, and the one for 1 is 2 × 1 .*; draw all"
+    ):
         explore.slider({1: blank(), 2: blank(width=3)}, "x")
     two = blank()
     two.add_axes((0, 0, 0.5, 0.5))
-    with pytest.raises(ValueError, match="the frame for 2 is .* with 2 axes, and the one for 1 is .* with 1 axes; draw"):
+    with pytest.raises(
+        ValueError, match="the frame for 2 is .* with 2 axes, and the one for 1 is .* with 1 axes; draw"
+    ):
         explore.slider({1: blank(), 2: two}, "x")
     for label in ("", " ", "?"):
         with pytest.raises(ValueError, match=rf"label is {label!r}: say in letters".replace("?", r"\?")):
