@@ -1,6 +1,6 @@
 """The screens that pages are looked at on, and what a reader does to see an explorer or a theme."""
 
-SCREENS = {"desktop": (1280, 900), "phone": (390, 780)}
+SCREENS = {"desktop": (1280, 900), "phone": (360, 780)}
 READY = 5_000  # milliseconds
 
 

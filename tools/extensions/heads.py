@@ -49,7 +49,7 @@ def complete(app: Sphinx, name: str, template: str, context: dict, doctree: node
     for place, page in (("prev", before), ("next", after)):
         title = page and app.builder.render_partial(app.env.titles[page])["title"]
         context[place] = page and {"link": app.builder.get_relative_uri(name, page), "title": title}
-    text = description(doctree, f"{context.get('title', name)}: {app.config.project}")
+    text = description(doctree, f"{context.get('title', name)}: {app.config.html_title}")
     context["metatags"] = context.get("metatags", "") + f'\n<meta name="description" content="{escape(text)}" />'
 
 
