@@ -201,7 +201,6 @@ def test_an_address_that_is_not_there_leads_back_into_the_book(browser, own):
     server.shutdown()
 
 
-@pytest.mark.parametrize("screen", SCREENS)
 def test_from_a_chapter_one_reads_on_to_the_next(visit):
     page, read = visit(CHAPTERS[0]), []
     while (onwards := page.locator(".right-next")).count() and len(read) < len(CHAPTERS):
@@ -257,6 +256,7 @@ def test_nothing_gapes_between_code_output_and_figures(visit, name):
     assert max(gaps) < 32, sorted(gaps)[-5:]
 
 
+@pytest.mark.parametrize("screen", SCREENS)
 def test_there_is_one_way_to_search(visit, screen):
     page = visit(PAGES[0], screen)
     fields = "document.querySelectorAll('.search-button, .search-button-field, input[type=search]')"
