@@ -144,9 +144,7 @@ def _fix(figures: Sequence[Figure]) -> None:
             ax.set(xlim=xlim, ylim=ylim)
             for axis in (ax.xaxis, ax.yaxis):
                 low, high = sorted(axis.get_view_interval())
-                if isinstance(
-                    axis.get_major_locator(), ticker.LogLocator
-                ):  # which was chosen for the frame's own limits
+                if isinstance(axis.get_major_locator(), ticker.LogLocator):  # it was for the frame's own limits
                     axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
     for ax, names in named.items():
         if names:
