@@ -201,12 +201,12 @@ def test_an_address_that_is_not_there_leads_back_into_the_book(browser, own):
     server.shutdown()
 
 
-def test_from_a_chapter_one_reads_on_to_the_next(visit):
-    page, read = visit(CHAPTERS[0]), []
-    while (onwards := page.locator(".right-next")).count() and len(read) < len(CHAPTERS):
-        read.append(urlsplit(page.url).path[1:].removesuffix(".html"))
-        onwards.click()
-    assert read == CHAPTERS
+def test_from_a_chapter_one_reads_on_to_the_next(html):
+    leads = [
+        re.search(r'class="right-next"\s+href="([^"]+)"', (html / f"{name}.html").read_text("utf8"))[1]
+        for name in CHAPTERS
+    ]
+    assert leads[:-1] == [f"{Path(name).name}.html" for name in CHAPTERS[1:]] and leads[-1].startswith("../pages/")
 
 
 def test_exercises_lead_back_to_their_chapter_and_on_to_the_next(visit):
@@ -224,7 +224,7 @@ def test_every_page_has_one_title_and_says_what_it_is_about(html):
             said.update(about)
             if page.count("<h1") != 1 or len(about) != 1 or not 10 < len(about[0]) < 300:
                 wrong.append(f"{path.relative_to(html)}: {page.count('<h1')} titles, described as {about}")
-    assert wrong == [] and len(said) > 60
+    assert wrong == [] and len(said) > 50
 
 
 def test_excerpts_of_the_search_have_no_tex_and_no_names_of_files(visit):
