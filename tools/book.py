@@ -48,7 +48,7 @@ def stored(path: Path) -> nbformat.NotebookNode:
             cell.source = "\n".join(kept)
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("grade"):
-            cell.metadata.tags = ["hide-input"]
+            cell.metadata.tags = [*cell.metadata.get("tags", []), "hide-input"]
             cell.metadata.mystnb = {"code_prompt_show": "How it is checked"}
     return notebook
 
