@@ -1,4 +1,7 @@
-"""What a first visit to a page loads, in bytes as a server sends them: text gzipped, pictures and fonts as they are."""
+"""What a first visit to a page loads, in bytes as a server sends them: text gzipped, pictures and fonts as they are.
+
+MathJax, with its fonts, is left out.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,12 @@ from urllib.parse import unquote, urlsplit
 SITE = Path(__file__).resolve().parent.parent / "_build" / "html"
 GZIPPED = {".css", ".html", ".js", ".json", ".svg"}
 KINDS = ("chapters", "exercises", "solutions", "pages")  # the folders of pages; the rest is of the kind "other"
-AT_MOST = {"chapters": 1_200_000}  # bytes
-ANY_OTHER = 600_000
+AT_MOST = {"chapters": 450_000}  # bytes, MathJax apart
+MEDIAN = {"chapters": 330_000}
+ANY_OTHER = 450_000
 # What an explorer or a demonstration loads when it comes into sight is counted apart.
-IN_SIGHT = re.compile(r"embed-amd\.js|require\.min\.js|@jupyter-widgets/|browser/.*\.js$|\.explorers\.js$")
+IN_SIGHT = re.compile(r"^browser/.*\.js$|^explorers/")
+FORMULAS = "mathjax/"  # the same scripts and fonts for all pages; they are not counted
 WIDTH = 44
 # Scripts, stylesheets, fonts and pictures; MathJax asks for its fonts while it sets formulas.
 LOADED = """async () => {
@@ -43,7 +48,7 @@ def kind(name: str) -> str:
 
 
 def limit(name: str) -> int:
-    """Return how many bytes a first visit to a page may load, apart from explorers and demonstrations."""
+    """Return how many bytes a first visit to a page may load, besides formulas, explorers and demonstrations."""
     return AT_MOST.get(kind(name), ANY_OTHER)
 
 
@@ -56,7 +61,7 @@ def weigh(page, site: Path) -> tuple[int, int]:
     """
     always = in_sight = 0
     for name in {unquote(urlsplit(address).path).lstrip("/") for address in page.evaluate(LOADED)}:
-        if (file := site / name).is_file():
+        if (file := site / name).is_file() and not name.startswith(FORMULAS):
             apart = bool(IN_SIGHT.search(name))
             always += 0 if apart else sent(file)
             in_sight += sent(file) if apart else 0

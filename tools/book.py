@@ -14,10 +14,11 @@ import nbformat
 import yaml
 from sphinx_external_toc.parsing import parse_toc_data
 
+import pictures
 import unrolled
 from mend import mend
-from notebooks import ROOT, WIDGET, ChapterError, chapters, executed, figures_of
-from unrolled.figures import live
+from notebooks import ROOT, ChapterError, chapters, executed, figures_of
+from unrolled.figures import explore, live
 from vendor import VendorError, fetch
 
 BUILD = ROOT / "_build"
@@ -29,11 +30,10 @@ NO_COLAB = "The pages have no button for Colab yet: it opens notebooks at the bo
 NEED_ADDRESS = ("sphinxext.opengraph", "sphinx_sitemap")  # extensions that write it into pages
 EXTRA = "extra"  # in the source, what the site serves beside its pages
 INCLUDED = re.compile(r"^`*\{(?:literal)?include\} (\S+)$", re.MULTILINE)
-NO_WIDGET = "*The explorer is drawn when the book is built with `make book`, or when you run this cell.*"
 
 
-def stored(path: Path, into: Path) -> None:
-    """Copy a notebook as it is stored, with a sentence where a widget's state would be needed.
+def stored(path: Path) -> nbformat.NotebookNode:
+    """Return a notebook as it is stored, as far as its page shows it.
 
     A notebook of solutions is called one: its own title is that of the exercises which are made from it. Its code is
     shown without the lines from which they are made, which begin with ``###``, and so is a report in Markdown.
@@ -46,10 +46,10 @@ def stored(path: Path, into: Path) -> None:
             kept = [line for line in cell.source.split("\n") if not line.lstrip().startswith(made_from)]
             cell.source = "\n".join(kept)
     for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if WIDGET in output.get("data", {}):
-                output.data = nbformat.from_dict({"text/markdown": NO_WIDGET})
-    nbformat.write(beside_figures(notebook), into)
+        if cell.metadata.get("nbgrader", {}).get("grade"):
+            cell.metadata.tags = [*cell.metadata.get("tags", []), "hide-input"]
+            cell.metadata.mystnb = {"code_prompt_show": "How it is checked"}
+    return notebook
 
 
 def beside_figures(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -90,7 +90,7 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
 
     Args:
         notebooks: a notebook's name to its executed copy, or None to take it as it is stored.
-        vendor: the folder of scripts to serve; None to leave them to their public networks.
+        vendor: the folder of scripts to serve; None to leave them to a public network.
         student: leave the solutions out.
     """
     shutil.rmtree(SOURCE, ignore_errors=True)
@@ -106,13 +106,15 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
     for name in pages(toc):
         (SOURCE / name).parent.mkdir(parents=True, exist_ok=True)
         if name in notebooks:
-            target = SOURCE / f"{name}.ipynb"
-            if copy := notebooks[name]:
-                nbformat.write(beside_figures(nbformat.read(copy, as_version=4)), target)
-                for figure in figures_of(copy).glob("*.svg"):
-                    shutil.copy2(figure, SOURCE / "figures")
-            else:
-                stored(ROOT / f"{name}.ipynb", target)
+            original, copy = ROOT / f"{name}.ipynb", notebooks[name]
+            fresh = figures_of(original)
+            notebook = nbformat.read(copy, as_version=4) if copy else stored(original)
+            if name.startswith("chapters/"):
+                drawn = fresh if copy else ROOT / "figures"
+                pictures.on_page(notebook, name, drawn, fresh / explore.FOLDER, SOURCE / EXTRA)
+            for figure in fresh.glob("*.svg") if copy else ():
+                shutil.copy2(figure, SOURCE / "figures")
+            nbformat.write(beside_figures(notebook), SOURCE / f"{name}.ipynb")
         elif (ROOT / f"{name}.md").is_file():
             page, original = SOURCE / f"{name}.md", ROOT / f"{name}.md"
             shutil.copy2(original, page)
@@ -137,12 +139,12 @@ def settled(config: dict, serves_scripts: bool) -> dict:
 
     Args:
         config: what _config.yml holds.
-        serves_scripts: whether the site itself serves MathJax and the widgets' scripts.
+        serves_scripts: whether the site itself serves MathJax.
     """
     html, sphinx = dict(config["html"]), dict(config["sphinx"])
     site, options = html["baseurl"], dict(sphinx["config"])
     options["notfound_urls_prefix"] = urlsplit(site).path  # the page is shown for any missing address, however deep
-    left_out = set() if serves_scripts else {"nb_ipywidgets_js", "mathjax_path"}
+    left_out = set() if serves_scripts else {"mathjax_path"}
     if urlsplit(site).netloc.startswith(NOBODY):
         del html["baseurl"]
         config = {name: value for name, value in config.items() if name != "launch_buttons"}
@@ -211,7 +213,7 @@ def main() -> None:
     try:
         vendor = fetch(BUILD / "vendor")
     except VendorError as error:
-        print(f"The pages will load MathJax and the widgets' scripts from public networks: {error}.", flush=True)
+        print(f"The pages will load MathJax from a public network: {error}.", flush=True)
         vendor = None
     assemble(notebooks, vendor, arguments.student)
     sphinx()

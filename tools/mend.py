@@ -4,12 +4,12 @@ Their templates have no setting for any of it. `tests/book/test_mended.py` looks
 checks them against the rules of WCAG, and at what they load.
 """
 
-import json
 import re
-import shutil
 from pathlib import Path
 
 from fontTools import subset
+
+from pictures import SIZE, shape
 
 MENDS = (
     # All of Font Awesome as a script, which would draw the icons a second time: the stylesheet does, with a font.
@@ -23,13 +23,13 @@ MENDS = (
     ),
     # The book's name and the search stand beside the navigation, outside any landmark.
     (r'(<div id="pst-primary-sidebar")', r'\1 role="complementary" aria-label="The book"'),
-    # A page without a heading of its own for print, such as 404.html, would have an empty one.
-    (r'(<div id="jb-print-docs-body" class="onlyprint">\s*)<h1></h1>', r"\1"),
     # 404.html names its scripts by the site's address, and so has none where it is opened from disk.
     (
         r"<script>(DOCUMENTATION_OPTIONS\.[^<]*)</script>",
         r'<script>if (typeof DOCUMENTATION_OPTIONS === "object") \1</script>',
     ),
+    # Print has a heading of its own, the title once more, without its number.
+    (r'(<div id="jb-print-docs-body" class="onlyprint">\s*)<h1>.*?</h1>', r"\1"),
     # A list may have no other children than items, and the role of an entry is deprecated.
     (r'role="doc-biblioentry"', 'role="listitem"'),
     # The gallery has a hundred pictures; a browser loads those that are near.
@@ -37,14 +37,7 @@ MENDS = (
     # A table's corner heads nothing.
     (r'<th class="head">(?:<p></p>)?</th>', "<td></td>"),
 )
-EXPLORERS = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.DOTALL)
-ASIDE = """(() => {{
-  const state = document.createElement("script");
-  state.type = "application/vnd.jupyter.widget-state+json";
-  state.textContent = JSON.stringify({});
-  document.head.append(state);
-}})();
-"""
+DRAWING = re.compile(r'(<img [^>]*src=")([^"]*_images/[^"]*\.svg)("[^>]*?) */>')
 SEARCHES = "search.html"  # the one page that uses the search's index
 INDEX = re.compile(r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js"></script>')
 CHARACTER = re.compile(r'content:\s*"\\(f[0-9a-f]{3})"')  # an icon's, in Font Awesome's range
@@ -62,27 +55,18 @@ def mended(path: Path) -> str:
     return page if path.name == SEARCHES else INDEX.sub("", page)
 
 
-def explorers_aside(path: Path, page: str) -> str:
-    """Return a page's HTML without its explorers' pictures, which are put into a script beside the page.
+def shaped(path: Path, page: str) -> str:
+    """Return a page's HTML whose drawings have their sizes, and boxes in which they scroll where the page is narrow."""
 
-    `pages/_static/widgets.js` loads it when an explorer comes into sight. A page that names the explorers' scripts
-    itself, as it does where the site does not serve them, is left as it is: they look for the pictures at once.
-    """
-    if "embed-amd" in page or not (state := EXPLORERS.search(page)):
-        return page
-    aside = path.with_suffix(".explorers.js")
-    aside.write_text(ASIDE.format(state[1]), encoding="utf8")
-    return page.replace(state[0], f'<script type="text/plain" data-explorers="{aside.name}"></script>')
+    def replace(picture: re.Match) -> str:
+        svg = (path.parent / picture[2]).read_text(encoding="utf8")
+        if not SIZE.search(svg):
+            return picture[0]
+        sized = f"{picture[1]}{picture[2]}{picture[3]} {shape(svg)} />"
+        card = "sd-card-img-top" in sized
+        return sized if card else f'<a class="picture" href="{picture[2]}" tabindex="0">{sized}</a>'
 
-
-def explorers(path: Path) -> dict[str, dict]:
-    """Return the widgets of a page that was built, by their names; none where it has no explorer."""
-    aside = path.with_suffix(".explorers.js")
-    if aside.is_file():
-        state = re.search(r"JSON\.stringify\((.*)\);", aside.read_text(encoding="utf8"))
-    else:
-        state = EXPLORERS.search(path.read_text(encoding="utf8"))
-    return json.loads(state[1])["state"] if state else {}
+    return DRAWING.sub(replace, page)
 
 
 def icons(site: Path) -> set[str]:
@@ -123,8 +107,5 @@ def cut_fonts(site: Path) -> None:
 def mend(site: Path) -> None:
     """Mend the built pages in a folder, once."""
     for path in site.rglob("*.html"):
-        path.write_text(explorers_aside(path, mended(path)), encoding="utf8")
+        path.write_text(shaped(path, mended(path)), encoding="utf8")
     cut_fonts(site)
-    widgets = site / "chapters" / "@jupyter-widgets"
-    for font in widgets.glob("html-manager/dist/*.woff2"):  # two of the explorers' scripts ask for it, in two places
-        shutil.copy(font, widgets)

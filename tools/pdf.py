@@ -6,7 +6,6 @@ looking things up or for teachers, folded code, the code of exercises, and what 
 """
 
 import argparse
-import json
 import posixpath
 import re
 import shutil
@@ -20,11 +19,9 @@ from playwright.sync_api import sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 import book
-from mend import explorers
 
 LEFT_OUT = ("solutions/", "pages/api/", "pages/gallery", "pages/playground", "pages/records", "pages/teaching")
 SCREEN_ONLY = "script, a.headerlink, button, form, details.hide, .toctree-wrapper, .reading-controls"
-VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]'
 NOT_PRINTED = {"exercises": ".cell"}  # of the pages of a folder: stubs and checks are for a notebook
 DOCUMENT, LIMIT = "print.html", 600_000  # milliseconds for a browser to set or to print the whole book
 NOTE = """Printed from the pages of the book. There all code can be unfolded and run, explorers move, networks answer;
@@ -72,26 +69,23 @@ def target(page: str, address: str, pages: list[str], site: str) -> str | None:
     return None if without_address else site + path + (there.fragment and f"#{there.fragment}")
 
 
-def explorer(name: str, widgets: dict[str, dict]) -> Tag:
+def still(explorer: Tag) -> Tag:
     """Return what stands for an explorer: its pictures for the first and the last value of its slider."""
-    slider, shown = (
-        widgets[child.removeprefix("IPY_MODEL_")]["state"] for child in widgets[name]["state"]["children"][:2]
-    )
     figures = ""
-    for at in (0, -1):
-        (picture,) = widgets[shown["children"][at].removeprefix("IPY_MODEL_")]["buffers"]
-        value = escape(f"{slider['description']}: {slider['_options_labels'][at]}")
-        source = f"data:image/png;base64,{picture['data']}"
+    for picture in explorer.select("img")[:: len(explorer.select("img")) - 1]:
+        source, value = escape(picture["src"]), escape(picture["alt"])
         figures += f'<figure><img src="{source}" alt="{value}"><figcaption>{value}</figcaption></figure>'
-    return BeautifulSoup(f'<div class="explorer">{figures}</div>', "html.parser").div
+    return BeautifulSoup(f'<div class="explorer-still">{figures}</div>', "html.parser").div
 
 
-def article(html: str, page: str, pages: list[str], site: str, widgets: dict[str, dict]) -> Tag:
+def article(html: str, page: str, pages: list[str], site: str) -> Tag:
     """Return a page's text as a section of the printed document: names, links and pictures are seen from there."""
     section = BeautifulSoup(html, "html.parser").select_one("article.bd-article > section")
     folder = page.split("/")[0]
-    for view in section.select(VIEW):
-        view.replace_with(explorer(json.loads(view.string)["model_id"], widgets))
+    for explorer in section.select(".explorer"):
+        explorer.replace_with(still(explorer))
+    for linked in section.select("a.picture"):
+        linked.unwrap()
     for left_out in section.select(", ".join([SCREEN_ONLY, *filter(None, [NOT_PRINTED.get(folder)])])):
         left_out.decompose()
     for fold in section.select("details"):
@@ -204,10 +198,7 @@ def main() -> None:
     html, into = book.BUILD / "html", book.BUILD / "unrolled.pdf"
     site = yaml.safe_load((book.ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"]
     files = {page: html / f"{page}.html" for page in pages}
-    sections = {
-        page: article(file.read_text(encoding="utf8"), page, pages, site, explorers(file))
-        for page, file in files.items()
-    }
+    sections = {page: article(file.read_text(encoding="utf8"), page, pages, site) for page, file in files.items()}
     front = (html / f"{every[0]}.html").read_text(encoding="utf8")  # it stands where the document will
     styles = "\n".join(re.findall(r'<link[^>]*rel="stylesheet"[^>]*>', front))
     printable = html / DOCUMENT

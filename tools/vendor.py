@@ -11,19 +11,6 @@ from pathlib import Path
 
 # package: (SHA-256 of its archive, {path in the archive: path on the site}); a folder brings all below it
 PACKAGES = {
-    "requirejs@2.3.7": (
-        "31f3330c978fb28684622fe71165dc946432cf0210b2ea8a1ca0233e70f2737d",
-        {"require.js": "require.min.js"},
-    ),
-    "@jupyter-widgets/html-manager@1.0.6": (
-        "6c198ceb99ba7e7526990a1de16e8147ad7d3a714e3fb06741183623c04b5f6e",
-        {
-            "dist/embed-amd.js": "embed-amd.js",
-            # the two fonts that its stylesheet asks for, as seen from a page in chapters/
-            "dist/1551f4f60c37af51121f.woff2": "chapters/@jupyter-widgets/html-manager/dist/1551f4f60c37af51121f.woff2",
-            "dist/d878b0a6a1144760244f.woff2": "chapters/@jupyter-widgets/html-manager/dist/d878b0a6a1144760244f.woff2",
-        },
-    ),
     "mathjax@3.2.2": (
         "1b9c0a1c44df864e915690558e72adb9cc5203360daefd385084ced3b6c64c09",
         {

@@ -57,11 +57,21 @@ def test_pages_of_solutions_show_no_comments_for_the_generator(tmp_path):
         path = tmp_path / folder / "99-scratch.ipynb"
         path.parent.mkdir()
         nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-        book.stored(path, tmp_path / "page.ipynb")
-        first, second = nbformat.read(tmp_path / "page.ipynb", as_version=4).cells
+        first, second = book.stored(path).cells
         assert first.source == f"{title}: twice\n\n### A heading"
         assert second.source == expected
         assert nbformat.read(path, as_version=4).cells[1].source == code
+
+
+def test_the_checks_of_an_exercise_are_folded_below_its_task(tmp_path):
+    graded = nbformat.v4.new_code_cell("assert double(1) == 2", metadata={"nbgrader": {"grade": True}})
+    task = nbformat.v4.new_code_cell("def double(x): ...", metadata={"nbgrader": {"grade": False}})
+    (tmp_path / "exercises").mkdir()
+    path = tmp_path / "exercises" / "99-scratch.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# One"), task, graded]), path)
+    _, shown, folded = book.stored(path).cells
+    assert "tags" not in shown.metadata and folded.metadata.tags == ["hide-input"]
+    assert folded.metadata.mystnb.code_prompt_show == "How it is checked"
 
 
 GOOD = "See {doc}`pages/bibliography`, {eq}`eq-x` and {cite:t}`Elman1990`.\n\n$$ x $$ (eq-x)\n"
@@ -135,10 +145,10 @@ def test_buttons_for_colab_are_there_where_there_is_an_address(owner, has):
 
 
 def test_a_script_that_is_not_the_pinned_one_is_refused(tmp_path):
-    archive = tmp_path / "requirejs.tgz"
+    archive = tmp_path / "mathjax.tgz"
     archive.write_bytes(b"something else")
-    with pytest.raises(vendor.VendorError, match=r"requirejs\.tgz has SHA-256 .*, not 31f33.* as pinned"):
-        vendor.unpack(archive, vendor.PACKAGES["requirejs@2.3.7"][0], {}, tmp_path)
+    with pytest.raises(vendor.VendorError, match=r"mathjax\.tgz has SHA-256 .*, not 1b9c0.* as pinned"):
+        vendor.unpack(archive, vendor.PACKAGES["mathjax@3.2.2"][0], {}, tmp_path)
 
 
 def test_without_npm_the_book_says_that_it_falls_back(tmp_path, monkeypatch):

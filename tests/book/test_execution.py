@@ -12,7 +12,6 @@ import nbformat
 import pytest
 from PIL import Image, ImageChops
 
-import book
 from notebooks import ChapterError, commands, copies, dependencies, execute, running
 from places import ROOT
 
@@ -196,7 +195,9 @@ def test_of_a_chapter_that_fails_nothing_is_kept_and_nothing_is_changed(project,
         assert chapter.read_bytes() == before and not copies.is_fresh(chapter)
 
 
-EXPLORER = "import ipywidgets\nipywidgets.VBox([ipywidgets.IntSlider(description='k')])"
+EXPLORER = """from matplotlib import pyplot as plt
+from unrolled.figures import explore
+explore.slider({k: plt.figure() for k in (1, 2)}, label="k")"""
 
 
 def test_what_is_stored_holds_nothing_that_changes_from_run_to_run(project):
@@ -209,5 +210,4 @@ def test_what_is_stored_holds_nothing_that_changes_from_run_to_run(project):
     content = json.loads(stored[0])
     assert set(content["metadata"]) == {"kernelspec", "language_info"}
     assert [cell["execution_count"] for cell in content["cells"]] == [1, 2]
-    book.stored(path, project / "page.ipynb")
-    assert book.NO_WIDGET in (project / "page.ipynb").read_text(), "a page says where the explorer is"
+    assert (copies.figures_of(path) / "explorers/k/1.svg").is_file(), "its frames are kept, for the pages"

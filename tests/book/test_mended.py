@@ -1,10 +1,10 @@
 """What is mended in the built pages: names for those who listen, and weight for those who wait."""
 
-import json
 import os
 import re
 import shutil
 from pathlib import Path
+from statistics import median
 from types import SimpleNamespace
 
 import pydata_sphinx_theme
@@ -14,38 +14,24 @@ from fontTools.ttLib import TTFont
 import axe
 import mend
 import weights
+from places import ROOT
 from screens import SCREENS, draw_explorers
 
 pytestmark = pytest.mark.book
-LOOKED_AT = {  # page: whether it has explorers
-    "intro": False,
-    "chapters/05-lstm": True,
-    "exercises/05-lstm": False,
-    "pages/glossary": False,
-    "pages/api/cells": False,
-    "pages/audit": False,
-    "pages/playground": False,
-    "pages/bibliography": False,
-    "pages/gallery": False,
-}
+LOOKED_AT = (
+    *("intro", "chapters/05-lstm", "exercises/05-lstm", "pages/glossary", "pages/api/cells", "pages/audit"),
+    *("pages/playground", "pages/bibliography", "pages/gallery", "pages/records"),
+)
+CHAPTERS = [f"chapters/{path.stem}" for path in sorted(ROOT.glob("chapters/*.ipynb"))]
 SCROLLED_BY_KEYBOARD = """() => [...document.querySelectorAll("article pre")]
     .every(box => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
-DEEP = "chapters/01-language-models"  # its first explorer stands several screens down
-
-
-def test_the_explorers_scripts_are_loaded_when_one_comes_into_sight(visit):
-    page = visit(DEEP)
-    assert page.evaluate("typeof requirejs") == "undefined" and not page.evaluate("scrollY")
-    draw_explorers(page)
-    assert page.evaluate("typeof requirejs") == "function"
 
 
 @pytest.mark.parametrize("name", LOOKED_AT)
 def test_a_page_breaks_no_rule_of_axe_and_is_light(visit, own, name):
     page = visit(name)
     assert weights.weigh(page, own)[0] <= weights.limit(name)
-    if LOOKED_AT[name]:
-        draw_explorers(page)
+    draw_explorers(page)
     axe.load(page)
     assert axe.violations(page) == []
     page.set_viewport_size(dict(zip(("width", "height"), SCREENS["phone"], strict=True)))
@@ -125,32 +111,42 @@ def test_only_the_page_of_the_search_loads_its_index(tmp_path):
         assert ("searchindex.js" in text and "searchtools.js" in text) == (page.stem == "search")
 
 
-@pytest.mark.parametrize("served", [True, False])
-def test_explorers_pictures_wait_in_a_script_unless_the_page_loads_its_explorers_at_once(tmp_path, served):
-    kind, state = "application/vnd.jupyter.widget-state+json", r'{"state": {"a": {"html": "<b>\u00e9<\\/script>"}}}'
-    page = f'<script type="{kind}">{state}</script><p>{{}}</p>' + (
-        "" if served else '<script src="/embed-amd.js"></script>'
-    )
-    kept = mend.explorers_aside(tmp_path / "05-lstm.html", page)
-    assert (kept == page) != served and (kind in kept) != served
-    script = tmp_path / "05-lstm.explorers.js"
-    assert script.is_file() == served and ('data-explorers="05-lstm.explorers.js"' in kept) == served
-    if served:
-        (literal,) = re.findall(r"JSON\.stringify\((.*)\);", script.read_text(encoding="utf8"))
-        assert json.loads(literal) == json.loads(state) and kind in script.read_text(encoding="utf8")
+DRAWN = """<svg viewBox="0 0 504 252" xmlns="http://www.w3.org/2000/svg"><g transform="scale(0.11 -0.11)"/></svg>"""
+
+
+def test_drawings_have_their_size_and_scroll_where_letters_would_be_too_small(tmp_path):
+    (tmp_path / "_images").mkdir()
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "_images" / "a.svg").write_text(DRAWN)
+    (tmp_path / "_images" / "b.svg").write_text("<svg></svg>")
+    page = '<img alt="A" src="../_images/a.svg" /><img class="sd-card-img-top" src="../_images/a.svg" />'
+    page += '<img src="../_images/b.svg" /><img src="../_images/c.png" />'
+    drawn, card, *others = mend.shaped(tmp_path / "pages" / "one.html", page).split("<img")[1:]
+    size = 'width="672" height="336" style="--readable: 458px"'
+    assert drawn.startswith(f' alt="A" src="../_images/a.svg" {size} /></a>') and size in card and "</a>" not in card
+    assert others == [' src="../_images/b.svg" />', ' src="../_images/c.png" />']
+    assert mend.shaped(tmp_path / "pages" / "one.html", page).startswith('<a class="picture" href="../_images/a.svg"')
 
 
 # What a visit weighs
 
 
 def test_a_visit_is_weighed_with_what_came_in_sight_apart(tmp_path):
-    for name, size in {"pages/page.html": 10, "picture.png": 300, "browser/page.js": 50, "other.png": 7}.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    sizes = {"pages/page.html": 10, "picture.png": 300, "browser/page.js": 50, "other.png": 7, "mathjax/es5/a.js": 900}
+    for name, size in sizes.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_bytes(os.urandom(size))
     (tmp_path / "text.js").write_text("a" * 10_000)
     assert weights.sent(tmp_path / "text.js") < 100
-    loaded = ["pages/page.html", "picture.png", "picture.png?v=1", "browser/page.js", "not-there.js"]
+    loaded = ["pages/page.html", "picture.png", "picture.png?v=1", "browser/page.js", "mathjax/es5/a.js"]
+    loaded += ["not-there.js"]
     page = SimpleNamespace(evaluate=lambda script: [f"http://127.0.0.1:80/{name}" for name in loaded])
     page_and_picture, script = weights.weigh(page, tmp_path)
     assert page_and_picture == weights.sent(tmp_path / "pages/page.html") + 300
     assert script == weights.sent(tmp_path / "browser/page.js")
+
+
+def test_the_chapters_are_light(visit, own):
+    found = {name: weights.weigh(visit(name), own)[0] for name in CHAPTERS}
+    assert max(found.values()) <= weights.limit(CHAPTERS[0]), found
+    assert median(found.values()) <= weights.MEDIAN["chapters"], found

@@ -1,18 +1,11 @@
 """The printed book: which pages it has, where its links lead, and what of a page is left out."""
 
-import base64
-import json
-
 import pytest
 from bs4 import BeautifulSoup
-from ipywidgets import embed
-from matplotlib import pyplot as plt
 from pypdf import PdfReader, PdfWriter
 
 import book
-import mend
 import pdf
-from unrolled.figures import explore
 
 pytestmark = pytest.mark.book
 PAGES = ["intro", "chapters/01-one", "chapters/02-two", "exercises/02-two"]
@@ -28,7 +21,7 @@ PAGE = """<html><body><nav id="two"></nav><article class="bd-article"><section i
 
 
 def printed(page: str) -> BeautifulSoup:
-    return pdf.article(PAGE, page, PAGES, NOWHERE, {})
+    return pdf.article(PAGE, page, PAGES, NOWHERE)
 
 
 def test_solutions_and_what_is_looked_up_are_not_printed():
@@ -76,23 +69,14 @@ def test_folded_code_is_left_out_and_hints_are_open():
     assert [fold.has_attr("open") for fold in section.select("details")] == [True]
 
 
-@pytest.mark.parametrize("aside", [True, False])
-def test_an_explorer_is_printed_as_the_pictures_of_its_first_and_its_last_value(tmp_path, aside):
-    frames = {f"{width} & more": plt.figure(figsize=(2, 1), facecolor=str(width / 3)) for width in (1, 2, 3)}
-    box = explore.slider(frames, label="width")
-    path, state = tmp_path / "two.html", json.dumps(embed.embed_data(box)["manager_state"])
-    page = f'<script type="application/vnd.jupyter.widget-state+json">{state}</script>'
-    path.write_text(mend.explorers_aside(path, page) if aside else page, encoding="utf8")
-    assert (tmp_path / "two.explorers.js").is_file() == aside
-    view = json.dumps({"model_id": box.model_id})
-    html = PAGE.replace(
-        "<script>1</script>", f'<script type="application/vnd.jupyter.widget-view+json">{view}</script>'
-    )
-    section = pdf.article(html, "chapters/02-two", PAGES, NOWHERE, mend.explorers(path))
-    pictures = section.select(".explorer img")
-    assert [picture["alt"] for picture in pictures] == ["width: 1 & more", "width: 3 & more"]
-    shown = [base64.b64decode(picture["src"].removeprefix("data:image/png;base64,")) for picture in pictures]
-    assert shown == [bytes(box.children[1].children[at].value) for at in (0, -1)]
+def test_an_explorer_is_printed_as_the_pictures_of_its_first_and_its_last_value():
+    frames = "".join(f'<img src="../explorers/two/w/{n}.svg" alt="w: {n} &amp; more" hidden>' for n in range(3))
+    html = PAGE.replace("<script>1</script>", f'<div class="explorer"><button>Play</button><div>{frames}</div></div>')
+    section = pdf.article(html, "chapters/02-two", PAGES, NOWHERE)
+    shown = [(picture["src"], picture["alt"]) for picture in section.select(".explorer-still img")]
+    assert shown == [(f"explorers/two/w/{n}.svg", f"w: {n} & more") for n in (0, 2)]
+    captions = [caption.get_text() for caption in section.select(".explorer-still figcaption")]
+    assert captions == ["w: 0 & more", "w: 2 & more"] and not section.select("[hidden], button")
 
 
 def test_exercises_are_printed_without_their_code():

@@ -139,7 +139,7 @@ def test_a_card_takes_its_text_from_the_cell(tmp_path):
     (tmp_path / "chapters").mkdir()
     (tmp_path / "chapters" / "02-test.ipynb").write_text(json.dumps({"cells": cells}))
     page = gallery.cards(tmp_path)
-    assert page.startswith("## [A *title*](../chapters/02-test.ipynb)\n\n::::{grid} 1 2 3 3\n")
+    assert page.startswith("## [A *title*](../chapters/02-test.ipynb)\n\n::::{grid} 1 1 2 2\n")
     assert ":img-top: ../figures/a-fall.svg\n:img-alt: Line chart, of a fall.\n:link: fig-a-fall\n" in page
     assert "\nIt *falls* by 0.5.\n:::\n" in page and page.count(":::{grid-item-card}") == 1
 

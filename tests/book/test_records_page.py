@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 import book
-from extensions import gallery, records
+from extensions import records
 from places import ROOT
 from unrolled.records import load, names
 
@@ -39,16 +39,16 @@ class Coin(SimpleNamespace):
         return f"the {what}"
 
 
-def test_an_entry_says_what_is_known_and_what_is_missing():
-    entry = records.entry("coin", Coin(missing=["fair (seed 1)"]), CHAPTERS[:1])
-    assert entry.startswith("(record-coin)=\n## coin\n\nToss \\<coins\\>.\n\n- Contenders: `fair`, `bent`\n")
-    assert "\n- Measured: 1 seed, 0 s\n- Library: the versions; commit the commit\n- Missing: fair (seed 1)\n" in entry
-    link = f"[{gallery.title(CHAPTERS[0])}](../chapters/{CHAPTERS[0].name})"
-    assert f"\n- Command: `python -m lab run coin --record`\n- Read in: {link}\n" in entry
-    explained = "`heads`, by `round` and `coin`, in throws\n: how often of\\_two \\*it\\* fell\n\n`name`\n: a word\n:::"
-    assert explained in entry
+def test_a_row_says_what_is_known_and_what_is_missing():
+    row = records.entry("coin", Coin(missing=["fair (seed 1)"]), CHAPTERS[:1])
+    assert row.startswith("* - [`coin`]{#record-coin}\n  - Toss \\<coins\\>\n\n    <details>")
+    assert "\n    - Contenders: `fair`, `bent`\n    - Library: the versions; commit the commit\n" in row
+    assert "\n    - Missing: fair (seed 1)\n    - Command: `python -m lab run coin --record`\n" in row
+    assert "\n    - `heads`, by `round` and `coin`, in throws: how often of\\_two \\*it\\* fell\n" in row
+    assert "\n    - `name`: a word\n" in row
+    assert row.endswith(f"\n  - [1](../chapters/{CHAPTERS[0].name})\n  - 1 seed, 0 s")
     whole = records.entry("coin", Coin(missing=[]), [])
-    assert "- Missing" not in whole and "- Read in" not in whole
+    assert "- Missing" not in whole and "](../chapters" not in whole
 
 
 def test_a_record_is_read_where_it_is_named_or_shown(tmp_path):

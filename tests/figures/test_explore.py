@@ -2,6 +2,7 @@
 
 import html
 import io
+import json
 import re
 
 import ipywidgets as widgets
@@ -106,7 +107,91 @@ def test_bad_frames_are_named():
         explore.slider({0.5: blank()}, "x")
     with pytest.raises(TypeError, match="the frame for 2 is a ndarray; give a Figure"):
         explore.slider({1: blank(), 2: np.zeros(3)}, "x")
-    with pytest.raises(ValueError, match="the frame for 2 is 3 × 1 inches and the one for 1 is 2 × 1 inches; draw all"):
+    with pytest.raises(
+        ValueError, match="the frame for 2 is 3 × 1 inches, .*, and the one for 1 is 2 × 1 .*; draw all"
+    ):
         explore.slider({1: blank(), 2: blank(width=3)}, "x")
-    with pytest.raises(ValueError, match="label is empty"):
-        explore.slider({1: blank(), 2: blank()}, " ")
+    two = blank()
+    two.add_axes((0, 0, 0.5, 0.5))
+    with pytest.raises(
+        ValueError, match="the frame for 2 is .* with 2 axes, and the one for 1 is .* with 1 axes; draw"
+    ):
+        explore.slider({1: blank(), 2: two}, "x")
+    for label in ("", " ", "?"):
+        with pytest.raises(ValueError, match=rf"label is {label!r}: say in letters".replace("?", r"\?")):
+            explore.slider({1: blank(), 2: blank()}, label)
+
+
+# What stays where it is
+
+
+def test_all_frames_have_the_same_axes_in_the_same_place():
+    drawn = [
+        plots.dots({"a": [-size, size], "a much longer name": 0.0}, xlabel="difference") for size in (1, 2, 10_000)
+    ]
+    drawn += [plots.dots({"a": [0.0, 3.0], "b": 1.0}, xlabel="difference")]
+    explore.slider(dict(enumerate(drawn)), "size")
+    axes = [figure.axes[0] for figure in drawn]
+    assert len({(ax.get_xlim(), ax.get_ylim()) for ax in axes}) == 1
+    assert axes[0].get_xlim()[0] < -10_000 and axes[0].get_ylim()[0] > axes[0].get_ylim()[1], "upside down, as drawn"
+    assert np.ptp([ax.get_position().extents for ax in axes], axis=0).max() < 1e-9
+    assert [text.get_text() for text in axes[1].get_yticklabels()] == ["a", "a much longer name"]
+
+
+def test_names_beside_lines_follow_them_when_the_limits_change():
+    x = np.arange(30)
+    drawn = {size: plots.curves({"up": (x, size * x), "flat": (x, 0 * x)}, xlabel="x", ylabel="y") for size in (1, 9)}
+    explore.slider(drawn, "size")
+    for size, figure in drawn.items():
+        ax = figure.axes[0]
+        ends = dict(zip(("flat", "up"), ax.transData.transform([(0, 0), (0, size * 29)])[:, 1], strict=True))
+        names = {text.get_text(): ax.transAxes.transform(text.xy)[1] for text in ax.texts}
+        assert names == pytest.approx(ends, abs=1), size
+
+
+def test_logarithmic_axes_have_ticks_in_every_frame():
+    x, y = np.arange(1, 100), np.geomspace(1, 1e-15, 99)
+    axes = {"xlabel": "x", "ylabel": "y", "ylog": True, "ylim": (1e-16, 10)}
+    drawn = {power: plots.curves({"left": (x, y**power)}, **axes) for power in (1, 0.01)}
+    explore.slider(drawn, "power")
+    ticks = [[text.get_text() for text in figure.axes[0].get_yticklabels()] for figure in drawn.values()]
+    assert ticks[0] == ticks[1] and 4 <= sum(map(bool, ticks[0])) <= 20
+
+
+def test_a_colour_is_the_same_value_in_all_heatmaps_and_each_has_its_own_columns():
+    labels = {"xlabel": "x", "ylabel": "y", "label": "z"}
+    drawn = {n: plots.heatmap(np.full((4, n), n / 10), **labels) for n in (2, 5)}
+    explore.slider(drawn, "columns")
+    images = [figure.axes[0].images[0] for figure in drawn.values()]
+    assert [image.get_clim() for image in images] == [(0, 0.5), (0, 0.5)]
+    assert [figure.axes[0].get_xlim()[1] for figure in drawn.values()] == [1.5, 4.5]
+
+
+# What the book's pages are made of
+
+
+def test_while_the_book_is_made_the_frames_are_saved_always_with_the_same_bytes(tmp_path, monkeypatch):
+    saved = []
+    for run in ("first", "second"):
+        monkeypatch.setenv("UNROLLED_FIGURES", str(tmp_path / run))
+        explore.slider(frames(), "recurrent weight w")
+        (folder,) = (tmp_path / run / "explorers").iterdir()
+        saved.append({path.name: path.read_text(encoding="utf8") for path in sorted(folder.iterdir())})
+    assert folder.name == "recurrent-weight-w" and saved[0] == saved[1]
+    assert list(saved[0]) == ["0.svg", "1.svg", "2.svg", "explorer.json"]
+    assert json.loads(saved[0]["explorer.json"]) == {"label": "recurrent weight w", "values": ["0.5", "0.9", "1"]}
+    assert len({saved[0][f"{number}.svg"] for number in range(3)}) == 3
+
+
+def test_for_a_reader_nothing_is_saved(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("UNROLLED_FIGURES", raising=False)
+    explore.slider(frames(), "recurrent weight")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("UNROLLED_FIGURES", str(tmp_path / "file"))
+    with pytest.raises(OSError, match="cannot write .*recurrent-weight: .*set UNROLLED_FIGURES"):
+        explore.slider(frames(), "recurrent weight")

@@ -12,7 +12,7 @@ from extensions import cells, fill
 GRID = """\
 ## [{title}](../chapters/{file})
 
-::::{{grid}} 1 2 3 3
+::::{{grid}} 1 1 2 2
 :gutter: 2
 {cards}
 ::::

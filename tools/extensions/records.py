@@ -1,4 +1,4 @@
-"""The page of records: what each measures, how, and which chapters read it; and what ran on a GPU.
+"""The page of records: a table of what each measures, how, and which chapters read it; and what ran on a GPU.
 
 The directives ``{records}`` and ``{gpu}`` stand for it.
 """
@@ -7,25 +7,36 @@ import json
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
+from textwrap import indent
 
 from sphinx.application import Sphinx
 
-from extensions import cells, fill, gallery
+from extensions import cells, fill
 from unrolled import records
 
+TABLE = """\
+:::{list-table}
+:header-rows: 1
+:class: records
+
+* - record
+  - what it measures
+  - chapters
+  - measured
+"""
 BOOK = Path(__file__).resolve().parents[2]
 NAMED = re.compile(r"\bload\(f?\"([^\"]+)\"")
 LINKED = re.compile(r"records\.html#record-([\w-]+)\"")
 
 
 def entries(root: Path) -> str:
-    """Return the parts of the page about the records, and where the chapters below `root` read them."""
+    """Return the table of the records, and where the chapters below `root` read them."""
     reads = {chapter: read_in(chapter) for chapter in sorted(root.glob("chapters/*.ipynb"))}
-    parts = []
+    rows = []
     for name in records.names():
         readers = [chapter for chapter, patterns in reads.items() if any(fnmatchcase(name, x) for x in patterns)]
-        parts.append(entry(name, records.load(name, complete=False), readers))
-    return "\n".join(parts)
+        rows.append(entry(name, records.load(name, complete=False), readers))
+    return f"{TABLE}{chr(10).join(rows)}\n:::\n"
 
 
 def read_in(chapter: Path) -> set[str]:
@@ -40,21 +51,24 @@ def read_in(chapter: Path) -> set[str]:
 
 
 def entry(name: str, record: records.Record, readers: list[Path]) -> str:
-    """Return the part of the page that is about one record."""
+    """Return the row of the table that is about one record; what it measures, and how, is folded."""
     library = f"{record.circumstances('versions')}; commit {record.circumstances('commit')}"
-    facts = {"Contenders": ", ".join(f"`{label}`" for label in record.contenders)}
-    facts |= {"Measured": record.provenance().text, "Library": library, "Missing": plain(", ".join(record.missing))}
-    facts["Command"] = f"`python -m lab run {name} --record`"
-    facts["Read in"] = ", ".join(f"[{gallery.title(path)}](../chapters/{path.name})" for path in readers)
-    listed = "\n".join(f"- {fact}: {text}" for fact, text in facts.items() if text)
-    metrics = []
+    facts = {"Contenders": ", ".join(f"`{label}`" for label in record.contenders), "Library": library}
+    facts |= {"Missing": plain(", ".join(record.missing)), "Command": f"`python -m lab run {name} --record`"}
+    lines = [f"- {fact}: {text}" for fact, text in facts.items() if text]
     for metric, (unit, about, axes) in record.metrics.items():
         by = f", by {' and '.join(f'`{axis}`' for axis in axes)}" if axes else ""
-        metrics.append(f"`{metric}`{by}{f', in {plain(unit)}' if unit else ''}\n: {plain(about)}\n")
-    return (
-        f"(record-{name})=\n## {name}\n\n{plain(record.title)}.\n\n{listed}\n\n"
-        f":::{{dropdown}} What is measured\n{chr(10).join(metrics)}:::\n"
+        lines.append(f"- `{metric}`{by}{f', in {plain(unit)}' if unit else ''}: {plain(about)}")
+    details = "\n".join(["<details><summary>details</summary>", "", *lines, "", "</details>"])
+    chapters = ", ".join(f"[{int(path.name[:2])}](../chapters/{path.name})" for path in readers)
+    cells = (
+        f"[`{name}`]{{#record-{name}}}",
+        f"{plain(record.title)}\n\n{details}",
+        chapters,
+        str(record.provenance().text),
     )
+    first, *others = (indent(cell, "    ").lstrip() for cell in cells)
+    return "\n".join([f"* - {first}", *(f"  - {cell}".rstrip() for cell in others)])
 
 
 def plain(text: str) -> str:

@@ -1,0 +1,115 @@
+"""Put into the copy of a notebook what its page shows in place of a kernel's pictures: figures as SVG, and explorers.
+
+An explorer of a page is a range input over frames, which `_static/explorers.js` links. The frames are files beside the
+page: the first is shown before any script runs and in print, the others are loaded when the explorer comes near.
+"""
+
+import ast
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+import nbformat
+
+from extensions import gallery
+from notebooks import WIDGET
+from unrolled.figures import explore
+
+NO_FRAMES = "*The explorer is drawn when the book is built with `make book`, or when you run this cell.*"
+READABLE = 10  # pixels, the height of the smallest letters on a phone
+PIXELS = 4 / 3  # in a point
+SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
+LETTERS = re.compile(r"scale\(([\d.]+) -[\d.]+\)")  # Matplotlib's outlines are 100 units to the size of a font
+EXPLORER = """\
+<div class="explorer">
+<div class="explorer-controls" hidden>
+<button type="button" aria-label="Play: {label}"></button>
+<label>{label} <input type="range" min="0" max="{last}" value="0"></label>
+<output>{first}</output>
+</div>
+<div class="explorer-frames picture" role="group" aria-label="{label}" tabindex="0">
+{frames}
+</div>
+</div>"""
+FRAME = '<img src="{source}" alt="{alt}" data-value="{value}" {shape} loading="lazy"{hidden}>'
+
+
+def shape(svg: str) -> str:
+    """Return the attributes with which a page shows one of the book's drawings, where it is an SVG of Matplotlib's.
+
+    They are its size, which keeps the page from jumping while it loads, and in ``--readable`` the width below which
+    letters would be smaller than `READABLE`.
+
+    Raises:
+        ValueError: it is no such drawing.
+    """
+    if not (size := SIZE.search(svg)):
+        raise ValueError("a figure has no viewBox that begins at 0 0: was it drawn by Matplotlib?")
+    width, height = (float(side) * PIXELS for side in size.groups())
+    smallest = min((100 * float(letters) * PIXELS for letters in LETTERS.findall(svg)), default=READABLE)
+    least = min(width, width * READABLE / smallest)
+    return f'width="{width:.0f}" height="{height:.0f}" style="--readable: {least:.0f}px"'
+
+
+def labels(source: str) -> Iterator[str]:
+    """Yield the labels of the explorers that a cell's code shows."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "explore.slider":
+            (label,) = (keyword.value for keyword in node.keywords if keyword.arg == "label")
+            yield ast.literal_eval(label)
+
+
+def explorer(folder: Path, address: str) -> str:
+    """Return an explorer as a page has it.
+
+    Args:
+        folder: where `unrolled.figures.explore` has saved it.
+        address: of the folder with its frames, as seen from the page.
+    """
+    saved = json.loads((folder / explore.LISTED).read_text(encoding="utf8"))
+    frames = []
+    for number, value in enumerate(saved["values"]):
+        alt, svg = escape(f"{saved['label']}: {value}"), (folder / f"{number}.svg").read_text(encoding="utf8")
+        source, hidden = f"{address}/{number}.svg", " hidden" if number else ""
+        frames.append(FRAME.format(source=source, alt=alt, value=escape(value), shape=shape(svg), hidden=hidden))
+    first, last, label = escape(saved["values"][0]), len(frames) - 1, escape(saved["label"])
+    return EXPLORER.format(label=label, first=first, last=last, frames="\n".join(frames))
+
+
+def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: Path, site: Path) -> None:
+    """Replace in a chapter the pictures of saved figures, and the views of widgets.
+
+    Args:
+        notebook: the chapter with its outputs.
+        name: of its page, as ``"chapters/08-fair-comparisons"``.
+        drawn: the folder with its figures.
+        explorers: the folder with its explorers, which need not be there.
+        site: the folder with what the site serves beside its pages; the explorers' frames are put there.
+
+    Raises:
+        ValueError: a cell shows a view of a widget that is no explorer.
+    """
+    saved = {json.loads(each.read_text("utf8"))["label"]: each.parent for each in explorers.glob(f"*/{explore.LISTED}")}
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        figures, shown = gallery.saved_names(cell.source), labels(cell.source)
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if "image/png" in data and figures:
+                svg = (drawn / f"{figures[0]}.svg").read_text(encoding="utf8")
+                output.data = nbformat.from_dict({"image/svg+xml": svg})
+            elif WIDGET in data:
+                if (label := next(shown, None)) is None:
+                    raise ValueError(f"{name} shows a widget that explore.slider did not make: pages have no kernel")
+                if folder := saved.get(label):
+                    place = Path("explorers") / Path(name).name / folder.name
+                    shutil.copytree(folder, site / place, ignore=shutil.ignore_patterns(explore.LISTED))
+                    page = explorer(folder, f"{'../' * name.count('/')}{place.as_posix()}")
+                    output.data = nbformat.from_dict({"text/html": page})
+                else:
+                    output.data = nbformat.from_dict({"text/markdown": NO_FRAMES})
