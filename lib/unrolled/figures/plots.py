@@ -8,7 +8,7 @@ ordered quantity a ramp of one hue.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -79,7 +79,7 @@ def curves(
     ylog: bool = False,
     ylim: tuple[float, float] | None = None,
     roles: Mapping[str, str] | None = None,
-    ordered: bool = False,
+    ordered: bool | Collection[str] = False,
 ) -> Figure:
     """Draw lines, each the mean of its seeds within their range, above a floor and beside baselines.
 
@@ -93,7 +93,8 @@ def curves(
         ylog: whether the y axis is logarithmic.
         ylim: the limits of the y axis; all frames of an explorer need the same ones.
         roles: the names of the roles of labels that the registry does not know, as `looks` takes them.
-        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets.
+        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets; or those
+            that are.
 
     Raises:
         ValueError: there is no series, or the shapes of an x and a y do not agree.
@@ -133,7 +134,7 @@ def panels(
     ylim: tuple[float, float] | None = None,
     shared: bool = True,
     roles: Mapping[str, str] | None = None,
-    ordered: bool = False,
+    ordered: bool | Collection[str] = False,
 ) -> Figure:
     """Draw the same kinds of lines under several conditions, in panels side by side.
 
@@ -146,7 +147,8 @@ def panels(
         ylim: the limits of the first y axis, and of all that share it.
         shared: whether all panels share one y axis; otherwise each has its own.
         roles: the names of the roles of labels that the registry does not know, as `looks` takes them.
-        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets.
+        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets; or those
+            that are.
 
     Raises:
         ValueError: there is no panel, the labels differ, or what `curves` raises for a panel's series.
@@ -267,7 +269,7 @@ def dots(
     baselines: Mapping[str, float] | None = None,
     xlog: bool = False,
     roles: Mapping[str, str] | None = None,
-    ordered: bool = False,
+    ordered: bool | Collection[str] = False,
 ) -> Figure:
     """Draw one row for each result: a dot at the mean of its seeds, a line over their range, the mean in figures.
 
@@ -284,7 +286,8 @@ def dots(
         xlog: whether the x axis is logarithmic.
         roles: the names of the roles of kinds, or of rows without kinds, that the registry does not know, as `looks`
             takes them.
-        ordered: whether these are the steps of one quantity, in order, such as units, lags or budgets.
+        ordered: whether these are the steps of one quantity, in order, such as units, lags or budgets; or those that
+            are.
 
     Raises:
         ValueError: there are no values.
