@@ -97,7 +97,7 @@ def test_what_cannot_be_drawn_is_named():
 
 
 def test_every_letter_stands_on_its_units_state():
-    given = {name: row - 0.5 for name, row in values(1, "ab").items()}
+    given = {f"unit {name}": row - 0.5 for name, row in values(1, "ab").items()}
     ax = excerpts.states(TEXT, given).axes[0]
     half = len(ax.images) // 2
     limit = max(np.abs(row).max() for row in given.values())

@@ -24,9 +24,6 @@ NOT_CONVERTED = {
     *("rnn-perplexity", "rnn-unrolled", "window-network"),
     # chapter 3
     *("gradient-paths", "recomputing", "truncation-cosine", "truncation-perplexity"),
-    # chapter 5
-    *("forget-bias-lag", "lstm-carousel", "lstm-carries-a-name", "lstm-cell", "lstm-forget-gates"),
-    *("lstm-gradient-vs-lag", "lstm-learned-lags", "lstm-paths", "lstm-recall"),
     # chapter 7
     *("batching", "early-stopping", "embedding", "language-model", "schedule"),
     # chapter 8

@@ -113,6 +113,8 @@ def curves(
     for value, _, colour, gid in references:
         dashes = "-" if gid == "role-floor" else "--"
         ax.axhline(value, color=colour, linestyle=dashes, linewidth=1.2, zorder=1.5, gid=gid)
+    if ylim is not None:  # the ticks are those of the limits; ylim=None would fix them before they are known
+        ax.set_ylim(ylim)
     scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
     ax.set(xlabel=xlabel, ylabel=ylabel, ylim=ylim)
     reach = ax.transData.transform([(end, names[0][0]) for end in ends])[:, 0] if names else np.zeros(0)
