@@ -15,13 +15,6 @@ from unrolled.figures import canvas, plots, roles
 # Figures that still have colours of their own. A chapter that is converted takes its figures from this list,
 # which shall become empty: `make chapters CHAPTER=NN`, then delete the names that the test says are fine.
 NOT_CONVERTED = {
-    # chapter 1
-    *("compression", "held-out-counts", "ngram-bytes", "ngram-learning-curves", "ngram-sparsity"),
-    *("orders-on-real-texts", "smoothing-by-order", "ways-to-be-fooled", "window-initialisation", "window-size"),
-    *("words-that-keep-to-few",),
-    # chapter 2
-    *("cost-by-position", "fading-memory", "loop-time", "memory-vs-length", "parameters-vs-window", "recall-vs-lag"),
-    *("rnn-perplexity", "rnn-unrolled", "window-network"),
     # chapter 3
     *("gradient-paths", "recomputing", "truncation-cosine", "truncation-perplexity"),
     # chapter 7
