@@ -15,8 +15,6 @@ from unrolled.figures import canvas, plots, roles
 # Figures that still have colours of their own. A chapter that is converted takes its figures from this list,
 # which shall become empty: `make chapters CHAPTER=NN`, then delete the names that the test says are fine.
 NOT_CONVERTED = {
-    # chapter 3
-    *("gradient-paths", "recomputing", "truncation-cosine", "truncation-perplexity"),
     # chapter 7
     *("batching", "early-stopping", "embedding", "language-model", "schedule"),
     # chapter 8
