@@ -49,7 +49,7 @@ def descents(
         >>> loss = x**2 + y[:, None] ** 2
         >>> paths = {"stays": np.array([[0.5, 1.0], [0.2, 0.4]]), "leaves": np.array([[0.5, 1.0], [0.9, 4.0]])}
         >>> fig = descents(x, y, loss, paths, levels=[1, 2], xlabel="w", ylabel="b", label="loss")
-        >>> [text.get_text() for text in fig.axes[0].texts]
+        >>> [text.get_text() for text in fig.axes[0].texts if text.get_text()]
         ['stays', 'leaves', 'start']
         >>> plt.close(fig)
     """
@@ -68,23 +68,22 @@ def descents(
     ground = ax.contourf(x, y, loss, levels=levels, extend="both", cmap="Greys", alpha=0.45)
     ax.contour(x, y, loss, levels=levels, colors=GREY, linewidths=0.7)
     fig.colorbar(ground, ax=ax, label=label, pad=0.02, spacing="uniform")
-    size = STYLE["legend.fontsize"]
+    size, middle = STYLE["legend.fontsize"], (low + high) / 2
     for (name, path), look in zip(paths.items(), looks(paths), strict=True):
         colour, gid = look["color"], look["gid"]
         outside = [place for place, point in enumerate(path) if not _within(point, low, high)]
         seen = path[: outside[0]] if outside else path
         ax.plot(*seen.T, color=colour, linewidth=1.0, marker=look["marker"], markersize=3, gid=gid)
-        end, middle = seen[-1], (low + high) / 2
         if outside:
-            last, beyond = end, path[outside[0]]
-            end = _edge(last, beyond, low, high)
+            last = seen[-1]
+            end = _edge(last, path[outside[0]], low, high)
             arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0, "gid": gid}
             ax.annotate("", end, last, arrowprops=arrow)
+            right, down = end[0] < middle[0], -14 if end[1] > middle[1] else 14
         else:
+            end = seen[-1]
+            right, down = end[0] >= middle[0], 0  # the name stands beside its end, away from the middle
             ax.plot(*end, color=colour, marker=look["marker"], markersize=9, gid=gid, zorder=4)
-        right, down = end[0] < middle[0], -14 if end[1] > middle[1] else 14
-        if not outside:  # the name stands beside its end, away from the middle
-            right, down = not right, 0
         place = {"xytext": (12 if right else -12, down), "textcoords": "offset points", "va": "center"}
         place |= {"ha": "left" if right else "right", "fontsize": size, "bbox": HALO}
         ax.annotate(name, end, color=ink(colour), gid=gid, **place)
@@ -98,7 +97,7 @@ def descents(
 
 
 def _within(point: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
-    """Tell whether a point lies on the map from its lowest to its highest corner; no number lies on it nowhere."""
+    """Tell whether a point lies on the map from its lowest to its highest corner; one that is no number does not."""
     return bool(((point >= low) & (point <= high)).all())
 
 
