@@ -41,6 +41,7 @@ DRAWING = re.compile(r'(<img [^>]*src=")([^"]*_images/[^"]*\.svg)("[^>]*?) */>')
 SEARCHES = "search.html"  # the one page that uses the search's index
 INDEX = re.compile(r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js"></script>')
 CHARACTER = re.compile(r'content:\s*"\\(f[0-9a-f]{3})"')  # an icon's, in Font Awesome's range
+LITERAL = re.compile(r'--pst-icon-[\w-]+:\s*"([\ue000-\uf8ff])"')  # an icon of the theme's boxes and links, itself
 NAMED = re.compile(r'((?:\.fa-[\w-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
 FONT = re.compile(
     r'url\((\.\./vendor/fontawesome/webfonts/[\w-]+)\.woff2\) format\("woff2"\),url\(\1\.ttf\) format\("truetype"\)'
@@ -80,7 +81,8 @@ def icons(site: Path) -> set[str]:
     users = [*site.rglob("*.html"), *(path for path in site.glob("_static/**/*.js") if path.stem != "fontawesome")]
     names = {name for path in users for name in re.findall(r"\bfa-[a-z0-9-]+", path.read_text(encoding="utf8"))}
     used = {code_of[key] for name in names if (key := f".{name}:before") in code_of}
-    return used | {code for sheet in sheets for code in CHARACTER.findall(NAMED.sub("", sheet))}
+    used |= {code for sheet in sheets for code in CHARACTER.findall(NAMED.sub("", sheet))}
+    return used | {f"{ord(icon):x}" for sheet in sheets for icon in LITERAL.findall(sheet)}
 
 
 def cut_fonts(site: Path) -> None:

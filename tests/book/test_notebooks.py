@@ -102,7 +102,7 @@ BREACHES = {  # of each rule, the breach that it catches, planted in the code ce
     rules.the_opening_asks_a_question: lambda _, note: note["cells"][0].update(source="# Title\n\nSo."),
     rules.reading_and_drawing_are_folded: lambda cells, _: cells[-1].update(source='records.load("coin")'),
     rules.preparations_are_folded: lambda cells, _: cells[-1].update(source="import torch"),
-    rules.little_code_is_shown: lambda cells, _: [each.update(source="x = 1\n" * 9) for each in cells[6:]],
+    rules.little_code_is_shown: lambda cells, _: [each.update(source="x = 1\n" * 12) for each in cells[6:]],
     rules.folds_say_what_they_hold: lambda cells, _: figure(cells).update(code_prompt_show="How this figure\nis made"),
     rules.captions_begin_with_the_message: lambda cells, _: figure(cells)["figure"].update(
         caption="Line chart. It falls."

@@ -4,9 +4,11 @@ import io
 
 import numpy as np
 import pytest
+from matplotlib import colors
 from matplotlib import pyplot as plt
 
 from unrolled.figures import excerpts
+from unrolled.figures.roles import GATE_COLOURS
 
 TEXT = '"Where is $x$?" asked the fox.\nThe owl said that  Anna had gone to the river, and the fox thanked her.'
 
@@ -30,6 +32,12 @@ def test_the_strips_hold_the_numbers_given_in_order_and_on_one_scale(names):
         centres = [np.mean(strip.get_extent()[2:]) for strip in strips]
         ticks = zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
         assert [y for y, name in ticks if name.get_text() == names[number]] == pytest.approx(centres)
+
+
+def test_a_strip_has_the_colour_of_its_gate():
+    ax = excerpts.gates(TEXT, values(0)).axes[0]
+    for strip, gate in zip(ax.images, ("forget", "input", "output"), strict=False):
+        assert colors.to_hex(strip.cmap(1.0)) == GATE_COLOURS[gate] and colors.to_hex(strip.cmap(0.0)) == "#ffffff"
 
 
 def test_each_character_stands_under_its_own_column():
@@ -75,9 +83,30 @@ def test_what_cannot_be_drawn_is_named():
         excerpts.gates("fox", {"f": np.zeros(3), "i": np.zeros(4)})
     with pytest.raises(ValueError, match=r"'f' has shape \(1, 3\)"):
         excerpts.gates("fox", {"f": np.zeros((1, 3))})
+    with pytest.raises(ValueError, match="stands for no gate"):
+        excerpts.gates("fox", {"g": np.zeros(3)})
     for value in (-0.1, 1.5, np.nan):
         with pytest.raises(ValueError, match=f"'o' has the value {value:g}; a gate lies between 0 and 1"):
             excerpts.gates("fox", {"o": [0, value, 1]})
+
+
+def test_every_letter_stands_on_its_units_state():
+    given = {f"unit {name}": row - 0.5 for name, row in values(1, "ab").items()}
+    ax = excerpts.states(TEXT, given).axes[0]
+    half = len(ax.images) // 2
+    limit = max(np.abs(row).max() for row in given.values())
+    for strips, row in zip((ax.images[:half], ax.images[half:]), given.values(), strict=True):
+        assert np.concatenate([strip.get_array()[0] for strip in strips]).tolist() == row.tolist()
+        assert {strip.get_clim() for strip in strips} == {(-limit, limit)}
+    letters = iter(text for text in ax.texts if text.get_text() not in given)
+    for strip in ax.images:
+        _, width, below, above = strip.get_extent()
+        for column in range(int(width)):
+            x, y = next(letters).get_position()
+            assert x == column + 0.5 and above < y < below
+    for wrong in ({}, {"a": np.zeros(3)}, {"a": np.zeros(len(TEXT))}):
+        with pytest.raises(ValueError, match="is expected|is empty"):
+            excerpts.states(TEXT, wrong)
 
 
 def test_a_page_sets_texts_under_headings():
@@ -94,7 +123,14 @@ def test_a_page_sets_texts_under_headings():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("draw", [lambda: excerpts.gates(TEXT, values(0)), lambda: excerpts.page({"a": TEXT})])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: excerpts.gates(TEXT, values(0)),
+        lambda: excerpts.states(TEXT, values(0)),
+        lambda: excerpts.page({"a": TEXT}),
+    ],
+)
 def test_a_figure_stays_as_it_is_when_it_is_drawn_again(draw):
     fig = draw()
     places = [ax.get_position().bounds for ax in fig.axes]

@@ -47,3 +47,17 @@ def test_a_number_has_a_real_minus_commas_and_exponents(value, form, text):
 )
 def test_the_ticks_of_an_axis_are_all_of_one_kind(values, texts):
     assert ticks(values) == texts
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([-0.25, 0, 0.25, 0.5], ["−0.25", "0.00", "0.25", "0.50"]),
+        (np.arange(0, 0.5, 0.1), ["0.0", "0.1", "0.2", "0.3", "0.4"]),
+        ([0, 1000, 2000], ["0", "1,000", "2,000"]),
+        ([0, 2e-9, 4e-9], ["0", "2·10⁻⁹", "4·10⁻⁹"]),
+        ([], []),
+    ],
+)
+def test_evenly_spaced_ticks_have_as_many_decimals(values, texts):
+    assert ticks(values, even=True) == texts

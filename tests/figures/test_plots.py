@@ -383,3 +383,12 @@ AXES = {"xlabel": "x", "ylabel": "y"}
 def test_what_cannot_be_drawn_is_named(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
+
+
+def test_a_frame_has_the_ticks_of_its_limits_whatever_its_line():
+    told = {"xlabel": "x", "ylabel": "y", "ylog": True, "ylim": (1e-17, 10)}
+    frames = [plots.curves({"a": ([1, 2, 3], y)}, **told) for y in ([1.0, 1.0, 1.0], [1.0, 1e-8, 1e-16])]
+    for fig in frames:
+        fig.draw_without_rendering()
+    flat, steep = ([text.get_text() for text in fig.axes[0].get_yticklabels()] for fig in frames)
+    assert flat == steep and "10⁻⁸" in flat

@@ -15,22 +15,6 @@ from unrolled.figures import canvas, plots, roles
 # Figures that still have colours of their own. A chapter that is converted takes its figures from this list,
 # which shall become empty: `make chapters CHAPTER=NN`, then delete the names that the test says are fine.
 NOT_CONVERTED = {
-    # chapter 1
-    *("compression", "held-out-counts", "ngram-bytes", "ngram-learning-curves", "ngram-sparsity"),
-    *("orders-on-real-texts", "smoothing-by-order", "ways-to-be-fooled", "window-initialisation", "window-size"),
-    *("words-that-keep-to-few",),
-    # chapter 2
-    *("cost-by-position", "fading-memory", "loop-time", "memory-vs-length", "parameters-vs-window", "recall-vs-lag"),
-    *("rnn-perplexity", "rnn-unrolled", "window-network"),
-    # chapter 3
-    *("gradient-paths", "recomputing", "truncation-cosine", "truncation-perplexity"),
-    # chapter 4
-    *("cliff-descent", "cliff", "clipped-descent", "gradient-histogram", "gradient-vs-lag", "leading-eigenvector"),
-    *("mean-slopes", "memory-tasks", "number-formats", "orthogonal-in-training", "powers-of-a-matrix"),
-    *("signal-and-noise", "spectral-radius"),
-    # chapter 5
-    *("forget-bias-lag", "lstm-carousel", "lstm-carries-a-name", "lstm-cell", "lstm-forget-gates"),
-    *("lstm-gradient-vs-lag", "lstm-learned-lags", "lstm-paths", "lstm-recall"),
     # chapter 10
     *("both-sides-loss", "depth-against-width", "gradient-by-layer", "layer-probes", "pretraining"),
     *("tagging-stories",),
@@ -234,6 +218,26 @@ def test_a_ramp_goes_from_light_to_dark_in_steps_that_can_be_seen():
         assert (np.diff(lightness) < -6).all()
     with pytest.raises(ValueError, match="at least one"):
         roles.ramp(0)
+
+
+def test_relatives_of_one_tint_differ_even_where_one_comes_twice():
+    labels = "tanh", "tanh, orthogonal", "IRNN, not clipped", "IRNN, clipped"
+    looks = roles.looks(labels)
+    assert [look["gid"] for look in looks[1:]] == ["role-orthogonal-rnn", "role-irnn", "role-irnn"]
+    assert len({(look["color"], str(look["linestyle"])) for look in looks}) == 4
+    assert len({look["marker"] for look in looks}) == 4
+    assert len(roles.looks(["GRU"] * 12)) == 12
+    gate, other = roles.looks(["input gate", "adds everything"])
+    assert gate["color"] == roles.CATEGORIES[0] and other["color"] == roles.CATEGORIES[1]
+
+
+def test_a_label_that_is_no_step_stands_apart_from_the_ramp():
+    steps, drawn = ["−1", "1"], roles.looks(["−1", "1", "chrono", "LSTM"], ordered=["−1", "1"])
+    assert [look["color"] for look in drawn] == [*roles.ramp(2), roles.CATEGORIES[0], roles.BY_NAME["lstm"].colour]
+    assert drawn[:2] == roles.looks(steps, ordered=True)
+    assert len({(str(look["linestyle"]), look["marker"]) for look in drawn[:3]}) == 3
+    with pytest.raises(ValueError, match="ordered has '2'"):
+        roles.looks(steps, ordered=["2"])
 
 
 def test_labels_of_one_role_share_its_colour_and_differ_otherwise():

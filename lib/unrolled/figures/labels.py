@@ -63,7 +63,7 @@ class _Ticks(ticker.Formatter):
 
     def format_ticks(self, values: list[float]) -> list[str]:
         """Return the labels of all ticks."""
-        return ticks(values)
+        return ticks(values, even=self.axis.get_scale() == "linear")
 
 
 def _legible(ax: Axes, x: np.ndarray) -> np.ndarray:

@@ -40,13 +40,16 @@ def number(value: float | str, form: str = ".3g") -> str:
     return text.replace("-", "−")
 
 
-def ticks(values: Sequence[float]) -> list[str]:
+def ticks(values: Sequence[float], *, even: bool = False) -> list[str]:
     """Return the labels of an axis: all of them powers of ten if some would be too small or large to read, else plain.
 
     Args:
         values: the values of the ticks.
+        even: whether the ticks are evenly spaced: all plain labels then have as many decimals as one of them needs.
 
     Example:
+        >>> ticks([0, 0.25, 0.5], even=True)
+        ['0.00', '0.25', '0.50']
         >>> ticks([0.001, 0.1, 10]), ticks([1e-9, 1e-3, 1]), ticks([1000, 20000]), ticks([-0.5, 0])
         (['0.001', '0.1', '10'], ['10⁻⁹', '10⁻³', '1'], ['1,000', '20,000'], ['−0.5', '0'])
     """
@@ -58,4 +61,7 @@ def ticks(values: Sequence[float]) -> list[str]:
             texts.append(number(value, ".9e"))
         else:
             texts.append(number(value, ",.10g"))
+    if even and not powers:
+        decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
+        texts = [number(value, f",.{decimals}f") for value in values]
     return texts

@@ -6,7 +6,7 @@ of the registry (`unrolled.figures.roles`): a model has the same look in every c
 ordered quantity a ramp of one hue.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -77,7 +77,7 @@ def curves(
     ylog: bool = False,
     ylim: tuple[float, float] | None = None,
     roles: Mapping[str, str] | None = None,
-    ordered: bool = False,
+    ordered: bool | Collection[str] = False,
 ) -> Figure:
     """Draw lines, each the mean of its seeds within their range, above a floor and beside baselines.
 
@@ -91,7 +91,8 @@ def curves(
         ylog: whether the y axis is logarithmic.
         ylim: the limits of the y axis; all frames of an explorer need the same ones.
         roles: the names of the roles of labels that the registry does not know, as `looks` takes them.
-        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets.
+        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets; or those
+            that are.
 
     Raises:
         ValueError: there is no series, or the shapes of an x and a y do not agree.
@@ -110,6 +111,8 @@ def curves(
     for value, _, colour, gid in references:
         dashes = "-" if gid == "role-floor" else "--"
         ax.axhline(value, color=colour, linestyle=dashes, linewidth=1.2, zorder=1.5, gid=gid)
+    if ylim is not None:  # the ticks are those of the limits; ylim=None would fix them before they are known
+        ax.set_ylim(ylim)
     scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
     ax.set(xlabel=xlabel, ylabel=ylabel, ylim=ylim)
     reach = ax.transData.transform([(end, names[0][0]) for end in ends])[:, 0] if names else np.zeros(0)
@@ -131,7 +134,7 @@ def panels(
     ylim: tuple[float, float] | None = None,
     shared: bool = True,
     roles: Mapping[str, str] | None = None,
-    ordered: bool = False,
+    ordered: bool | Collection[str] = False,
 ) -> Figure:
     """Draw the same kinds of lines under several conditions, in panels side by side.
 
@@ -144,7 +147,8 @@ def panels(
         ylim: the limits of the first y axis, and of all that share it.
         shared: whether all panels share one y axis; otherwise each has its own.
         roles: the names of the roles of labels that the registry does not know, as `looks` takes them.
-        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets.
+        ordered: whether the labels are the steps of one quantity, in order, such as units, lags or budgets; or those
+            that are.
 
     Raises:
         ValueError: there is no panel, the labels differ, or what `curves` raises for a panel's series.
@@ -266,7 +270,7 @@ def dots(
     xlog: bool = False,
     xlim: tuple[float, float] | None = None,
     roles: Mapping[str, str] | None = None,
-    ordered: bool = False,
+    ordered: bool | Collection[str] = False,
 ) -> Figure:
     """Draw one row for each result: a dot at the mean of its seeds, a line over their range, the mean in figures.
 
@@ -284,7 +288,8 @@ def dots(
         xlim: the limits of the x axis; all frames of an explorer need the same ones.
         roles: the names of the roles of kinds, or of rows without kinds, that the registry does not know, as `looks`
             takes them.
-        ordered: whether these are the steps of one quantity, in order, such as units, lags or budgets.
+        ordered: whether these are the steps of one quantity, in order, such as units, lags or budgets; or those that
+            are.
 
     Raises:
         ValueError: there are no values.

@@ -7,7 +7,7 @@ drawings of the cells. Hues start from Matplotlib's petroff10, as far as they di
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,19 +134,25 @@ def ramp(steps: int) -> list[str]:
     return [colors.to_hex((1 - share) * ends[0] + share * ends[1]) for share in shares]
 
 
-def looks(labels: Iterable[str | None], *, roles: Mapping[str, str] | None = None, ordered: bool = False) -> list[dict]:
+def looks(
+    labels: Iterable[str | None],
+    *,
+    roles: Mapping[str, str] | None = None,
+    ordered: bool | Collection[str] = False,
+) -> list[dict]:
     """Return the colour, dashes, marker and identifier of each label of a chart: of a role those of every chart.
 
-    Labels of one role share its colour, and differ by dashes and marker. What has no role takes the next of the
-    `CATEGORIES`.
+    Labels of one role, or of roles of one tint, share their colour, and differ by dashes and marker. What has no role
+    takes the next of the `CATEGORIES` that no role has here, as a gate may.
 
     Args:
         labels: the labels, in the order in which they are drawn.
         roles: the names of the roles of labels that the registry does not know, as ``{"two layers": "attention"}``.
-        ordered: whether the labels are the steps of one quantity, in order: a `ramp`, whatever they are called.
+        ordered: whether the labels are the steps of one quantity, in order: a `ramp`, whatever they are called; or
+            those of the labels that are, beside others.
 
     Raises:
-        ValueError: there is no role of a name, or no label that is given one.
+        ValueError: there is no role of a name, or no label that is given one or is a step.
 
     Example:
         >>> gru, counted, other = looks(["GRU", "12-gram", "clipped"])
@@ -159,16 +165,27 @@ def looks(labels: Iterable[str | None], *, roles: Mapping[str, str] | None = Non
     wrong = [f"{label!r}: {name!r}" for label, name in roles.items() if label not in labels or name not in BY_NAME]
     if wrong:
         raise ValueError(f"roles has {wrong[0]}; the labels are {labels}, and the roles {', '.join(BY_NAME)}")
-    if ordered:
-        return [_look(colour, place, place, ORDERED) for place, colour in enumerate(ramp(len(labels)))]
-    times, result = dict.fromkeys([*BY_NAME, OTHER], 0), []
-    for label in labels:
-        role = BY_NAME[roles[label]] if label in roles else role_of(label)
-        again = times[role.name if role else OTHER]
-        times[role.name if role else OTHER] += 1
-        if role is None:
-            result.append(_look(CATEGORIES[again % len(CATEGORIES)], again, again, OTHER))
+    steps = labels if ordered is True else list(ordered or ())
+    missing = [step for step in steps if step not in labels]
+    if missing:
+        raise ValueError(f"ordered has {missing[0]!r}; the labels are {labels}")
+    ramped = [_look(colour, place, place, ORDERED) for place, colour in enumerate(ramp(len(steps)))] if steps else []
+    if ordered is True:
+        return ramped
+    known = [BY_NAME[roles[label]] if label in roles else role_of(label) for label in labels]
+    others, taken, result = 0, set(), []
+    unused = [colour for colour in CATEGORIES if colour not in {role.colour for role in known if role}]
+    for label, role in zip(labels, known, strict=True):
+        if label in steps:
+            result.append(ramped[steps.index(label)])
+        elif role is None:
+            place = others + len(steps)
+            result.append(_look(unused[others % len(unused)], place, place, OTHER))
+            others += 1
         else:
+            free = (n for n in range(len(DASHES)) if (role.colour, (role.dashes + n) % len(DASHES)) not in taken)
+            again = next(free, 0)
+            taken.add((role.colour, (role.dashes + again) % len(DASHES)))
             look = _look(role.colour, role.dashes + again, role.marker + again, role.name)
             result.append(look | ({"markerfacecolor": "white"} if role.hollow else {}))
     return result
