@@ -291,6 +291,11 @@ def test_a_heatmap_of_one_sign_has_half_the_colours(sign):
     assert nothing.get_clim() == (-1.0, 1.0)
 
 
+def test_frames_of_heatmaps_have_one_scale_where_a_limit_is_given():
+    maps = [plots.heatmap([[size]], xlabel="x", ylabel="y", label="w", limit=1.0) for size in (0.2, 0.9)]
+    assert {fig.axes[0].images[0].get_clim() for fig in maps} == {(0.0, 1.0)}
+
+
 def test_a_heatmap_of_logarithms_is_white_only_where_there_is_no_value():
     matrix = np.array([[-12.0, -3.0, 0.0, np.nan]])
     ax = plots.heatmap(matrix, xlabel="x", ylabel="y", label="z", logarithms=True).axes[0]

@@ -43,9 +43,6 @@ NOT_CONVERTED = {
     *("phonemes-by-length", "softmax-saturation", "state-probes"),
     # chapter 12
     *("cost-intensity", "cost-kept", "cost-operations", "cost-roofline", "cost-state", "cost-time", "cost-writing"),
-    # chapter 13
-    *("alternate", "parity-learned", "recall-bound", "recall-trained", "scan-error", "scan-time", "scan-tree"),
-    *("scan-waits", "stabiliser", "state-space-kernel"),
 }
 
 SVG = "{http://www.w3.org/2000/svg}"
