@@ -38,9 +38,6 @@ NOT_CONVERTED = {
     # chapter 10
     *("both-sides-loss", "depth-against-width", "gradient-by-layer", "layer-probes", "pretraining"),
     *("tagging-stories",),
-    # chapter 11
-    *("bottleneck-by-size", "bottleneck-gone", "bottleneck", "gradient-by-distance", "induction-learned"),
-    *("phonemes-by-length", "softmax-saturation", "state-probes"),
     # chapter 12
     *("cost-intensity", "cost-kept", "cost-operations", "cost-roofline", "cost-state", "cost-time", "cost-writing"),
 }
