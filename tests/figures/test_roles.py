@@ -35,11 +35,6 @@ NOT_CONVERTED = {
     # chapter 9
     *("decoding", "exposure", "loss-and-text", "ranked-symbols", "repetition", "temperature", "typical-set"),
     *("writing-that-remembers",),
-    # chapter 10
-    *("both-sides-loss", "depth-against-width", "gradient-by-layer", "layer-probes", "pretraining"),
-    *("tagging-stories",),
-    # chapter 12
-    *("cost-intensity", "cost-kept", "cost-operations", "cost-roofline", "cost-state", "cost-time", "cost-writing"),
 }
 
 SVG = "{http://www.w3.org/2000/svg}"

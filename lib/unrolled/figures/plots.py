@@ -113,8 +113,10 @@ def curves(
     for value, _, colour, gid in references:
         dashes = "-" if gid == "role-floor" else "--"
         ax.axhline(value, color=colour, linestyle=dashes, linewidth=1.2, zorder=1.5, gid=gid)
+    if ylim is not None:  # before the ticks are chosen
+        ax.set_ylim(ylim)
     scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
-    ax.set(xlabel=xlabel, ylabel=ylabel, ylim=ylim)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     reach = ax.transData.transform([(end, names[0][0]) for end in ends])[:, 0] if names else np.zeros(0)
     size = STYLE["legend.fontsize"]
     together = len(reach) == 0 or np.ptp(reach) < 0.05 * ax.bbox.width
