@@ -28,9 +28,10 @@ def texts(ax):
 
 
 def found(*shape):
+    """Return the values of two models in two groups, for two panels, (seeds, steps)."""
     values = np.linspace(0, 1, int(np.prod(shape))).reshape(shape)
-    return {"sees": {"GRU": {"2 cups": values, "5 cups": values}}, "blind": {"minGRU": {"2 cups": 0 * values,
-            "5 cups": 0 * values}}}  # fmt: skip
+    seen, unseen = (dict.fromkeys(("2 cups", "5 cups"), each) for each in (values, 0 * values))
+    return {"sees": {"GRU": seen}, "blind": {"minGRU": unseen}}
 
 
 def test_a_strip_has_a_line_for_each_seed_and_lies_beside_its_label():

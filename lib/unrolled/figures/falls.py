@@ -50,20 +50,23 @@ def falls(
     """
     if not series:
         raise ValueError("series is empty: give at least one label with its (x, y)")
+    told = {}
+    for label, (x, y) in series.items():
+        x, y = np.asarray(x, dtype=float), np.atleast_2d(np.asarray(y, dtype=float))
+        if x.ndim != 1 or y.ndim != 2 or y.shape[1] != len(x):
+            right = "(points,) and (points,) or (seeds, points)"
+            raise ValueError(f"{label!r} has x of shape {x.shape} and y of shape {y.shape}; right are {right}")
+        told[label] = x, y
     fig, ax = plt.subplots()
     size = STYLE["legend.fontsize"]
-    first = min(np.min(x) for x, _ in series.values())
+    first = min(x.min() for x, _ in told.values())
     ax.axvspan(first, trained, color=GREY, alpha=0.08, linewidth=0)
     ax.axvline(trained, color=INK, linestyle=":", linewidth=1.2)
     above = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "xytext": (0, 3), "ha": "right"}
     ax.annotate("trained to here", (trained, 1.0), va="bottom", fontsize=size, color=INK, **above)
     ax.axhline(0.5, color=GREY, linewidth=0.8)
     names = []
-    for (label, (x, y)), look in zip(series.items(), looks(series, roles=roles, ordered=ordered), strict=True):
-        x, y = np.asarray(x, dtype=float), np.atleast_2d(np.asarray(y, dtype=float))
-        if x.ndim != 1 or y.ndim != 2 or y.shape[1] != len(x):
-            raise ValueError(f"{label!r} has x of shape {x.shape} and y of shape {y.shape}; right are (points,) and "
-                             "(points,) or (seeds, points)")  # fmt: skip
+    for (label, (x, y)), look in zip(told.items(), looks(told, roles=roles, ordered=ordered), strict=True):
         mean, gid = y.mean(axis=0), look["gid"]
         ax.plot(x, mean, label=label, markersize=4, **look)
         if len(y) > 1:

@@ -49,6 +49,11 @@ def growing(
     """
     if not models or not all(models.values()):
         raise ValueError("models is empty, or has one without sizes: give at least one size with its (x, y)")
+    for name, of in models.items():
+        for size, (x, y) in of.items():
+            if np.ndim(y) != 2 or np.shape(x) != np.shape(y)[1:]:
+                right = "(points,) and (seeds, points)"
+                raise ValueError(f"{name!r}, {size}: x has shape {np.shape(x)} and y {np.shape(y)}; right are {right}")
     fig, ax = plt.subplots(figsize=(7.0, 4.2))
     letters = {"fontsize": STYLE["ytick.labelsize"], "textcoords": "offset points", "va": "center"}
     letters["ha"] = "center"
@@ -57,9 +62,6 @@ def growing(
         colour, gid = look["color"], look["gid"]
         for size, (x, y) in of.items():
             x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-            if y.ndim != 2 or x.shape != y.shape[1:]:
-                raise ValueError(f"{name!r}, {size}: x has shape {x.shape} and y {y.shape}; right are (points,) and "
-                                 "(seeds, points)")  # fmt: skip
             mean, wide = y.mean(axis=0), 15 * np.sqrt(size / max(of))
             ax.vlines(x, y.min(axis=0), y.max(axis=0), color=colour, linewidth=1.2, gid=gid)
             ax.plot(x, mean, color=colour, linestyle=look["linestyle"], linewidth=1.2, gid=gid)

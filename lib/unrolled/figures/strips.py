@@ -51,6 +51,10 @@ def strips(
     if len(shapes) != 1 or len(next(iter(shapes))) != 2:
         raise ValueError(f"values have the shapes {sorted(shapes)}; (seeds, steps) is right, the same everywhere")
     ((_, steps),) = shapes
+    for label, panels in rows.items():
+        least, most = np.min(list(panels.values())), np.max(list(panels.values()))
+        if not 0 <= least <= most <= 1:
+            raise ValueError(f"{label!r} has values from {least:g} to {most:g}; right is 0 to 1")
     places, headings, row = {}, {}, 0.0
     for heading, group in groups.items():
         headings[heading] = row + HEADING / 2
@@ -62,8 +66,6 @@ def strips(
     for ax, title in zip(axes[0], titles, strict=True):
         for label, panels in rows.items():
             values, middle = np.asarray(panels[title], dtype=float), places[label]
-            if not ((values >= 0) & (values <= 1)).all():
-                raise ValueError(f"{label!r} has values from {values.min():g} to {values.max():g}; right is 0 to 1")
             extent = (0.5, steps + 0.5, middle + STRIP / 2, middle - STRIP / 2)
             image = ax.imshow(values, cmap=HEAT, vmin=0, vmax=1, extent=extent, interpolation="none", zorder=1)
             frame = {"fill": False, "edgecolor": GREY, "linewidth": 0.5, "zorder": 2}
