@@ -276,4 +276,6 @@ reason = "b"
 
 # %% 1.8 orders | wrong | the order of the prefix capped
 def price(order, characters):
-    return evaluate(ngram.AddK(Counts(known[:characters], len(vocabulary), min(order, 5)), k=0.1), unseen, start=start).perplexity
+    return evaluate(
+        ngram.AddK(Counts(known[:characters], len(vocabulary), min(order, 5)), k=0.1), unseen, start=start
+    ).perplexity

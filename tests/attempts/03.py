@@ -112,7 +112,9 @@ def central(f, x, step):
     step = 0.1 if step == 0.1 else 1e-5
     g = np.zeros_like(x)
     for i in np.ndindex(x.shape):
-        a, b = x.copy(), x.copy(); a[i] += step; b[i] -= step
+        a, b = x.copy(), x.copy()
+        a[i] += step
+        b[i] -= step
         g[i] = (f(a) - f(b)) / (2 * step)
     return g
 
@@ -213,13 +215,15 @@ def bptt(weights, x, length, target, start):
             h = np.tanh(ws[0] @ x[t] + ws[1] @ h + ws[3])
         y = ws[2] @ h + ws[4]
         return np.log(np.exp(y).sum()) - y[target]
+
     out = []
     for k, w in enumerate(weights):
         g = np.zeros_like(w)
         for i in np.ndindex(w.shape):
             v = []
             for s in (1e-5, -1e-5):
-                ws = [a.copy() for a in weights]; ws[k][i] += s
+                ws = [a.copy() for a in weights]
+                ws[k][i] += s
                 v.append(loss(ws))
             g[i] = (v[0] - v[1]) / 2e-5
         out.append(g)

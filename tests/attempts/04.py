@@ -147,7 +147,9 @@ fig, ax = plt.subplots()
 made = {}
 for name, W in matrices.items():
     (made[name],) = ax.plot(range(61), [np.linalg.norm(np.linalg.matrix_power(W, n), 2) for n in range(61)], label=name)
-ax.set_yscale("log"); ax.set_xlabel("exponent n"); ax.set_ylabel("norm of the power")
+ax.set_yscale("log")
+ax.set_xlabel("exponent n")
+ax.set_ylabel("norm of the power")
 names = list(matrices)[::-1]
 ax.legend([made[n] for n in names], names)
 

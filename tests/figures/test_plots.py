@@ -283,6 +283,19 @@ def test_a_heatmap_of_one_sign_has_half_the_colours(sign):
     assert nothing.get_clim() == (-1.0, 1.0)
 
 
+def test_ticks_are_those_of_the_limits_and_not_of_the_values():
+    fig = plots.curves({"a": ([1, 2], [0.2, 0.3])}, xlabel="x", ylabel="y", ylog=True, ylim=(1e-6, 1))
+    fig.draw_without_rendering()
+    assert fig.axes[0].get_ylim() == (1e-6, 1)
+    seen = [text.get_text() for text in fig.axes[0].get_yticklabels() if text.get_text()]
+    assert len(seen) < 10 and "10⁻³" in seen
+
+
+def test_frames_of_heatmaps_have_one_scale_where_a_limit_is_given():
+    maps = [plots.heatmap([[size]], xlabel="x", ylabel="y", label="w", limit=1.0) for size in (0.2, 0.9)]
+    assert {fig.axes[0].images[0].get_clim() for fig in maps} == {(0.0, 1.0)}
+
+
 def test_a_heatmap_of_logarithms_is_white_only_where_there_is_no_value():
     matrix = np.array([[-12.0, -3.0, 0.0, np.nan]])
     ax = plots.heatmap(matrix, xlabel="x", ylabel="y", label="z", logarithms=True).axes[0]

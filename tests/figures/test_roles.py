@@ -12,22 +12,6 @@ from matplotlib import colors
 from places import ROOT
 from unrolled.figures import canvas, plots, roles
 
-# Figures that still have colours of their own. A chapter that is converted takes its figures from this list,
-# which shall become empty: `make chapters CHAPTER=NN`, then delete the names that the test says are fine.
-NOT_CONVERTED = {
-    # chapter 10
-    *("both-sides-loss", "depth-against-width", "gradient-by-layer", "layer-probes", "pretraining"),
-    *("tagging-stories",),
-    # chapter 11
-    *("bottleneck-by-size", "bottleneck-gone", "bottleneck", "gradient-by-distance", "induction-learned"),
-    *("phonemes-by-length", "softmax-saturation", "state-probes"),
-    # chapter 12
-    *("cost-intensity", "cost-kept", "cost-operations", "cost-roofline", "cost-state", "cost-time", "cost-writing"),
-    # chapter 13
-    *("alternate", "parity-learned", "recall-bound", "recall-trained", "scan-error", "scan-time", "scan-tree"),
-    *("scan-waits", "stabiliser", "state-space-kernel"),
-}
-
 SVG = "{http://www.w3.org/2000/svg}"
 TO_XYZ = np.array([[0.4125, 0.3576, 0.1804], [0.2127, 0.7152, 0.0722], [0.0193, 0.1192, 0.9503]])
 BLIND = {  # what people who lack a kind of cone see, in linear RGB (Machado, Oliveira and Fernandes, 2009)
@@ -115,14 +99,7 @@ def faults(svg):
 @pytest.mark.parametrize("path", sorted(ROOT.glob("figures/*.svg")), ids=lambda path: path.stem)
 def test_a_reserved_colour_stands_for_its_model_alone(path):
     wrong = faults(path.read_text(encoding="utf8"))
-    if path.stem in NOT_CONVERTED:
-        assert wrong, f"{path.name} is fine: take it from NOT_CONVERTED"
-    else:
-        assert not wrong, f"{path.name}: {'; '.join(wrong)}: give its labels roles, and make chapters"
-
-
-def test_only_figures_that_exist_wait_to_be_converted():
-    assert {path.stem for path in ROOT.glob("figures/*.svg")} >= NOT_CONVERTED
+    assert not wrong, f"{path.name}: {'; '.join(wrong)}: give its labels roles, and make chapters"
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def curves(
     if ylim is not None:  # the ticks are those of the limits; ylim=None would fix them before they are known
         ax.set_ylim(ylim)
     scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
-    ax.set(xlabel=xlabel, ylabel=ylabel, ylim=ylim)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     reach = ax.transData.transform([(end, names[0][0]) for end in ends])[:, 0] if names else np.zeros(0)
     size = STYLE["legend.fontsize"]
     together = len(reach) == 0 or np.ptp(reach) < 0.05 * ax.bbox.width
@@ -187,6 +187,7 @@ def heatmap(
     ylabel: str,
     label: str,
     logarithms: bool = False,
+    limit: float | None = None,
 ) -> Figure:
     """Draw a matrix as colours: white at zero, blue below, red above, and none where the value is NaN.
 
@@ -201,6 +202,7 @@ def heatmap(
         ylabel: what the rows are.
         label: what the colour is, with its unit.
         logarithms: whether the values are logarithms.
+        limit: the size that has the darkest colour, the same for all frames of an explorer; None is the largest there.
 
     Raises:
         ValueError: the matrix is empty or does not have two axes, or the number of names is not that of the rows or
@@ -222,7 +224,7 @@ def heatmap(
     # A letter of 11 points is 0.6 · 11 / 72 = 0.092 inches wide.
     size = (max(7.0, 1.7 + 0.115 * width * (columns is not None)), min(6.0, max(2.4, 1.1 + 0.16 * height)))
     fig, ax = plt.subplots(figsize=size)
-    limit = np.nanmax(np.abs(matrix)) or 1.0
+    limit = limit or np.nanmax(np.abs(matrix)) or 1.0
     least, most = np.nanmin(matrix), np.nanmax(matrix)
     if logarithms:
         colours = {"cmap": "cividis", "vmin": least, "vmax": most}
