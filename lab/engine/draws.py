@@ -57,7 +57,7 @@ def draw(space: Space, count: int, source: random.Random) -> list[Setting]:
 
     Example:
         >>> draw({"learning_rate": log(1e-4, 1e-1), "start": choice("uniform")}, 2, random.Random(0))
-        [{'learning_rate': 0.0341, 'start': 'uniform'}, {'learning_rate': 0.0188, 'start': 'uniform'}]
+        [{'learning_rate': 0.0341, 'start': 'uniform'}, {'learning_rate': 0.000132, 'start': 'uniform'}]
     """
 
     def value(kind: str, values: list) -> object:

@@ -46,7 +46,7 @@ def test_words_are_scored_with_vocabularies_of_several_sizes(monkeypatch, tmp_pa
     training, validation = (" ".join(f"w{number}" for number in part) for part in (read, heard))
     training += " " + " ".join(f"w{number}" for number in range(1, 301))  # every word at least once
     file = sources.File("here/train.txt", "", note="made up")
-    corpus = Corpus("made", training, validation, validation, "public domain", (file,))
+    corpus = Corpus("made", training, validation, validation, (file,))
     monkeypatch.setattr(ngram_words, "load_corpus", lambda name: corpus)
     monkeypatch.setattr(ngram_words, "texts", lambda config: (training, validation))
     config = lab.find("ngram-words").config("wikitext-2")

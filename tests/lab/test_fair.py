@@ -4,6 +4,7 @@ import pytest
 
 import lab
 from lab.ch08_fair_comparisons import memory, model_kinds
+from lab.engine.draws import DRAWS
 from lab.engine.search import with_setting
 from lab.engine.training import model_of, parameters, recipe_of
 from unrolled.text import stories
@@ -19,7 +20,8 @@ def test_all_contenders_of_a_search_have_as_many_trials_for_as_many_updates(name
     experiment, trials = lab.find(name), {}
     for config in map(experiment.config, experiment.contenders):
         updates = config["recipe"]["updates"] if "recipe" in config else config["updates"]
-        trials.setdefault(updates, set()).add((len(config["grid"]), str(config.get("keep"))))
+        count = config.get("draws", DRAWS) if "space" in config else len(config["grid"])
+        trials.setdefault(updates, set()).add((count, str(config.get("keep"))))
     assert all(len(each) == 1 for each in trials.values())
     assert len(set.union(*trials.values())) <= 2  # fewer at the largest number of updates
 

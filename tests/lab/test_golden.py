@@ -76,7 +76,7 @@ def more_momentum(monkeypatch):
     """Adam's momentum is that of another default."""
     adam = torch.optim.Adam
     monkeypatch.setattr(
-        "unrolled.training.recipe.OPTIMIZERS", {"adam": lambda *a, **b: adam(*a, **b, betas=(0.95, 0.999))}
+        "unrolled.training.recipe.OPTIMIZERS", {"adam": lambda *a, **b: adam(*a, **b | {"betas": (0.95, 0.999)})}
     )
     return config()
 

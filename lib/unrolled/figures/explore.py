@@ -83,8 +83,8 @@ def slider(frames: Mapping[object, Figure], label: str) -> widgets.VBox:
         >>> box = slider(frames, label="line width")
         >>> [name for name, _ in box.children[0].options]
         ['1', '2', '3']
-        >>> {figure.axes[0].get_ylim() for figure in frames.values()}
-        {(-0.15, 3.15)}
+        >>> [f"{figure.axes[0].get_ylim()[1]:.2f}" for figure in frames.values()]
+        ['3.15', '3.15', '3.15']
     """
     if not re.search("[a-z]", label.lower()):
         raise ValueError(f"label is {label!r}: say in letters what the slider changes")
@@ -176,10 +176,15 @@ def _share_colours(axes: Sequence[Axes]) -> None:
 
 
 def _named_at_right(ax: Axes) -> list[tuple]:
-    """Take away the names beside the right end of the axes; return for each its value, its label and its colour."""
+    """Take away the names beside the right end of the axes; return them as `name_at_right` takes them."""
     names = [text for text in ax.texts if isinstance(text, Annotation) and text.xycoords == "axes fraction"]
-    values = ax.transData.inverted().transform(ax.transAxes.transform([name.xy for name in names] or [(0, 0)]))
-    taken = [(value[1], name.get_text(), name.get_color()) for value, name in zip(values, names, strict=False)]
+    if not names:
+        return []
+    places = ax.transData.inverted().transform(ax.transAxes.transform([name.xy for name in names]))
+    taken = [
+        (value, name.get_text(), name.get_color(), name.get_gid())
+        for (_, value), name in zip(places, names, strict=True)
+    ]
     for name in names:
         name.remove()
     return taken
