@@ -14,7 +14,6 @@ from pathlib import Path
 
 import nbformat
 
-from extensions import gallery
 from notebooks import WIDGET
 from unrolled.figures import explore
 
@@ -52,6 +51,17 @@ def shape(svg: str) -> str:
     smallest = min((100 * float(letters) * PIXELS for letters in LETTERS.findall(svg)), default=READABLE)
     least = min(width, width * READABLE / smallest)
     return f'width="{width:.0f}" height="{height:.0f}" style="--readable: {least:.0f}px"'
+
+
+def saved_names(source: str) -> list[str]:
+    """Return the names that a cell's code passes to ``plots.save``, in order."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "plots.save":
+            arguments = dict(zip(("figure", "name"), node.args, strict=False))
+            arguments |= {keyword.arg: keyword.value for keyword in node.keywords}
+            names.append(ast.literal_eval(arguments["name"]))
+    return names
 
 
 def labels(source: str) -> Iterator[str]:
@@ -97,7 +107,7 @@ def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: 
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
-        figures, shown = gallery.saved_names(cell.source), labels(cell.source)
+        figures, shown = saved_names(cell.source), labels(cell.source)
         for output in cell.outputs:
             data = output.get("data", {})
             if "image/png" in data and figures:

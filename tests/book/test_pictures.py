@@ -12,9 +12,9 @@ import pytest
 from bs4 import BeautifulSoup
 from PIL import Image
 
-from chapter_rules import saved_names
 from extensions import gallery
 from notebooks import copy_of, figures_of, is_fresh
+from pictures import saved_names
 from places import ROOT
 
 pytestmark = pytest.mark.book

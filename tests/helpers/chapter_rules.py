@@ -7,6 +7,7 @@ import ast
 import re
 
 import minutes
+from pictures import saved_names
 
 FOLDED, EXCEPTION = "hide-input", "figure-is-the-idea"
 TAGS = {"nbval-ignore-output", "hide-output", FOLDED, EXCEPTION}
@@ -27,17 +28,6 @@ def code(notebook: dict) -> list[dict]:
 
 def prose(notebook: dict) -> str:
     return "\n\n".join(text(cell) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-
-
-def saved_names(source: str) -> list[str]:
-    """Return the names that a cell's code passes to ``plots.save``, in order."""
-    names = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "plots.save":
-            arguments = dict(zip(("figure", "name"), node.args, strict=False))
-            arguments |= {keyword.arg: keyword.value for keyword in node.keywords}
-            names.append(ast.literal_eval(arguments["name"]))
-    return names
 
 
 def saving(notebook: dict) -> list[tuple[dict, list[str]]]:

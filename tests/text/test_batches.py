@@ -7,7 +7,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
-from torch.nn.utils.rnn import pad_packed_sequence
 
 from unrolled.models import LanguageModel
 from unrolled.text import Sentences, Streams, backwards, last_states, masked_loss
@@ -105,7 +104,7 @@ def test_the_masked_loss_teaches_nothing_about_pads():
     assert not gradient[PAD].any() and gradient[START].any()
 
 
-def test_rows_are_packed_read_backwards_and_at_their_ends_up_to_their_lengths():
+def test_rows_are_read_backwards_and_at_their_ends_up_to_their_lengths():
     rows, lengths = torch.tensor([[5, 6, 9, 4], [7, 9, PAD, PAD], [3, PAD, PAD, PAD]]), torch.tensor([4, 2, 1])
     reverse = backwards(rows, lengths)
     assert reverse.tolist() == [[4, 9, 6, 5], [9, 7, PAD, PAD], [3, PAD, PAD, PAD]]
@@ -113,9 +112,6 @@ def test_rows_are_packed_read_backwards_and_at_their_ends_up_to_their_lengths():
     vectors = torch.randn(10, 2)
     assert torch.equal(backwards(vectors[rows], lengths), vectors[reverse])
     assert torch.equal(last_states(vectors[rows], lengths), vectors[[4, 9, 3]])
-    (batch,) = Sentences(drawn(8), 8, pad=PAD).epoch(seed=0)
-    read, ends = pad_packed_sequence(batch.pack(vectors[batch.inputs]), batch_first=True)
-    assert torch.equal(read, vectors[batch.inputs] * batch.mask[..., None]) and torch.equal(ends, batch.lengths)
 
 
 def test_similar_lengths_share_a_batch():

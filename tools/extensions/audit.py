@@ -141,8 +141,10 @@ def shown(root: Path, claim: dict) -> list[str]:
     expressions, numbers = claim.get("shows", {}), []
     notebook, _, first = claim["cell"][0].partition("#") if expressions else ("", "", "")
     for label, expression in ({first: expressions} if isinstance(expressions, str) else expressions).items():
-        cell = find(root, f"{notebook}#{label}")[1][-1]
-        outputs = [(each, each.get("data", {}).get("text/plain", "")) for each in cell.get("outputs", [])]  # of tables
+        place, _ = find(root, f"{notebook}#{label}")
+        here = [cell for cell in cells(root / f"{place}.ipynb") if cell.get("id") in (label, f"{label}-beside")]
+        every = [output for cell in here for output in cell.get("outputs", [])]  # book.py puts tables beside a figure
+        outputs = [(each, each.get("data", {}).get("text/plain", "")) for each in every]  # of tables
         printed = "".join("".join(each.get("text", table)) for each, table in outputs)
         if not (groups := re.search(expression, printed, re.MULTILINE)):
             raise ValueError(f"audit.toml: {expression!r} is not in what {notebook}#{label} prints")
