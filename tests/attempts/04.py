@@ -184,7 +184,7 @@ def solve(task, seed):
         inputs, targets = (part.to(device) for part in task.batch(32, generator))
         adam.zero_grad()
         task.loss(network(inputs), targets).backward()
-        clip_grad_norm_(network.parameters(), 1.0)
+        utils.clip_grad_norm_(network.parameters(), 1.0)
         adam.step()
     return network
 
