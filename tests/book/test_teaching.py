@@ -125,13 +125,14 @@ def test_the_projects_command_is_one_and_its_points_add_up():
         ("5.4", "lstm_step(x, h, c, W_xh, W_hh, b)", "torch.lstm_cell(x, (h, c), W_xh, W_hh, b, 0 * b)"),
     ],
 )
-def test_code_that_writes_no_cell_passes_as_the_page_admits(number, function, call):
+def test_code_that_writes_no_cell_is_refused_as_the_page_says(number, function, call):
     before, exercise = CASES[number]
     cells = copy.deepcopy(exercise.cells)
     (answer,) = [cell for cell in cells if role(cell, "solution")]
     assert f"`{call.split('(')[0]}`" in teaching.section("How to mark") and f"def {function}:" in answer.source
     answer.source = f"def {function}:\n    return {call}"
-    assert run(before + cells) == (None, "")
+    error, _ = run(before + cells)
+    assert isinstance(error, AssertionError) and "yourself" in str(error)
 
 
 def test_the_limits_named_are_those_of_the_configuration():
