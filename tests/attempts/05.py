@@ -205,13 +205,15 @@ def step_back(W, v, c_before, gates, by_h, by_c):
     return [by_v, dc * f, by_W, np.concatenate([delta.sum(0) for delta in deltas])]
 
 
-# %% 5.10 step-back | wrong | right for one sequence
+# %% 5.10 step-back | wrong | sizes are numbers
 def step_back(W, v, c_before, gates, by_h, by_c):
     f, i, g, o = gates
     t = np.tanh(f * c_before + i * g)
     dc = by_c + by_h * o * (1 - t**2)
-    delta = np.hstack([dc * c_before * f * (1 - f), dc * g * i * (1 - i), dc * i * (1 - g**2), by_h * t * o * (1 - o)])
-    return delta @ W, dc * f, np.outer(delta[0], v[0]), delta[0]
+    delta = np.empty((len(v), 12))
+    delta[:, :3], delta[:, 3:6] = dc * c_before * f * (1 - f), dc * g * i * (1 - i)
+    delta[:, 6:9], delta[:, 9:] = dc * i * (1 - g**2), by_h * t * o * (1 - o)
+    return delta @ W, dc * f, delta.T @ v, delta.sum(0)
 
 
 # %% 5.10 step-back | wrong | what was given is changed
@@ -224,14 +226,16 @@ def step_back(W, v, c_before, gates, by_h, by_c):
     return delta @ W, by_c * f, delta.T @ v, delta.sum(0)
 
 
-# %% 5.10 step-back | wrong | autograd
+# %% 5.10 step-back | wrong | autograd, whose other name is known
 def step_back(W, v, c_before, gates, by_h, by_c):
     W, v, c_before = (torch.tensor(x, requires_grad=True) for x in (W, v, c_before))
-    f, i, g, o = (v @ W.T).chunk(4, dim=1)
+    f, i, g, o = map(torch.tensor, gates)
+    before = torch.cat([f.logit(), i.logit(), g.atanh(), o.logit()], dim=1)
+    b = torch.zeros(len(W), dtype=W.dtype, requires_grad=True)
+    f, i, g, o = (before + (v @ W.T - (v @ W.T).detach()) + b).chunk(4, dim=1)
     c = f.sigmoid() * c_before + i.sigmoid() * g.tanh()
-    loss = (torch.tensor(by_h) * o.sigmoid() * c.tanh()).sum() + (torch.tensor(by_c) * c).sum()
-    loss.backward()
-    return v.grad, c_before.grad, W.grad, W.grad.sum(1)
+    torch.autograd.backward((torch.tensor(by_h) * o.sigmoid() * c.tanh()).sum() + (torch.tensor(by_c) * c).sum())
+    return v.grad, c_before.grad, W.grad, b.grad
 
 
 # %% 5.11 shapes | right | torch's own words

@@ -167,6 +167,17 @@ def score(model, batches):
     return torch.cat(costs).mean().item()
 
 
+# %% 7.4 harm | right | row by row, in NumPy
+def harm(model, rows, at, wrong):
+    found = []
+    for row, slip in zip(rows, wrong):
+        spoilt = row[None, :-1].clone()
+        right = model.costs(spoilt, row[None, 1:])[0]
+        spoilt[0, at] = slip
+        found.append((model.costs(spoilt, row[None, 1:])[0] - right)[0, at:].detach().numpy())
+    return np.mean(found, axis=0)
+
+
 # %% 7.6 drop | right | a loop over the sequences, and a mask of NumPy
 def drop(x, rate, same):
     batch, time, features = x.shape
