@@ -15,7 +15,7 @@ import axe
 import mend
 import weights
 from places import ROOT
-from screens import SCREENS, draw_explorers
+from screens import SCREENS, draw_explorers, draw_theme
 
 pytestmark = pytest.mark.book
 LOOKED_AT = (
@@ -35,7 +35,7 @@ def test_a_page_breaks_no_rule_of_axe_and_is_light(visit, own, name):
     axe.load(page)
     assert axe.violations(page) == []
     page.set_viewport_size(dict(zip(("width", "height"), SCREENS["phone"], strict=True)))
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    draw_theme(page, "dark")
     page.wait_for_function(SCROLLED_BY_KEYBOARD)  # the theme sees to it a little later
     assert axe.violations(page) == []
 

@@ -1,5 +1,6 @@
 """The screens that pages are looked at on, and what a reader does to see an explorer or a theme."""
 
+STILL = "document.getAnimations().every(each => !(each instanceof CSSTransition))"
 SCREENS = {"desktop": (1280, 900), "phone": (360, 780)}
 READY = 5_000  # milliseconds
 
@@ -16,6 +17,7 @@ def draw_explorers(page) -> None:
 
 
 def draw_theme(page, theme: str) -> None:
-    """Ask for light or dark as the reader's system does, and wait until the page has followed."""
+    """Ask for light or dark as the reader's system does, and wait until the page has followed and no colour fades."""
     page.emulate_media(color_scheme=theme)
     page.wait_for_function("theme => document.documentElement.dataset.theme === theme", arg=theme, timeout=READY)
+    page.wait_for_function(STILL, timeout=READY)
