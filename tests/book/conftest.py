@@ -1,9 +1,20 @@
 """The built pages, open in a browser whose network is cut: what a page asks another host for fails its test."""
 
+import re
+
 import pytest
 
 import weights
 from screens import SCREENS
+
+
+def pytest_collection_modifyitems(items):
+    """Bring each exercise's tests together: what its cells leave is kept for the next of them (`cell_runs`)."""
+    own = [place for place, item in enumerate(items) if item.path.stem == "test_exercises"]
+    numbers = {place: re.search(r"\[(\d+\.\d+)\b", items[place].name) for place in own}
+    ordered = sorted(own, key=lambda place: numbers[place][1] if numbers[place] else "")
+    for place, item in zip(own, [items[place] for place in ordered], strict=True):
+        items[place] = item
 
 
 @pytest.fixture(scope="module")
