@@ -84,12 +84,12 @@ def explorer(folder: Path, address: str, alt: str | None) -> str:
     saved = json.loads((folder / explore.LISTED).read_text(encoding="utf8"))
     frames = []
     for number, value in enumerate(saved["values"]):
-        alt, svg = escape(f"{saved['label']}: {value}"), (folder / f"{number}.svg").read_text(encoding="utf8")
+        shown, svg = escape(f"{saved['label']}: {value}"), (folder / f"{number}.svg").read_text(encoding="utf8")
         source, hidden = f"{address}/{number}.svg", " hidden" if number != saved["start"] else ""
-        frames.append(FRAME.format(source=source, alt=alt, value=escape(value), shape=shape(svg), hidden=hidden))
+        frames.append(FRAME.format(source=source, alt=shown, value=escape(value), shape=shape(svg), hidden=hidden))
     start, label = saved["start"], escape(saved["label"])
-    shown = {"start": start, "value": escape(saved["values"][start]), "last": len(frames) - 1}
-    return EXPLORER.format(label=label, name=escape(alt or saved["label"]), **shown, frames="\n".join(frames))
+    first = {"start": start, "value": escape(saved["values"][start]), "last": len(frames) - 1}
+    return EXPLORER.format(label=label, name=escape(alt or saved["label"]), **first, frames="\n".join(frames))
 
 
 def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: Path, site: Path) -> None:
