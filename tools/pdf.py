@@ -70,9 +70,10 @@ def target(page: str, address: str, pages: list[str], site: str) -> str | None:
 
 
 def still(explorer: Tag) -> Tag:
-    """Return what stands for an explorer: its pictures for the first and the last value of its slider."""
-    figures = ""
-    for picture in explorer.select("img")[:: len(explorer.select("img")) - 1]:
+    """Return what stands for an explorer: the picture it starts with and its last, or if that is one, its first."""
+    pictures, figures = explorer.select("img"), ""
+    start = next((number for number, picture in enumerate(pictures) if not picture.has_attr("hidden")), 0)
+    for picture in (pictures[start], pictures[-1]) if start < len(pictures) - 1 else (pictures[0], pictures[-1]):
         source, value = escape(picture["src"]), escape(picture["alt"])
         figures += f'<figure><img src="{source}" alt="{value}"><figcaption>{value}</figcaption></figure>'
     return BeautifulSoup(f'<div class="explorer-still">{figures}</div>', "html.parser").div

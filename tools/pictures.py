@@ -1,7 +1,8 @@
 """Put into the copy of a notebook what its page shows in place of a kernel's pictures: figures as SVG, and explorers.
 
 An explorer of a page is a range input over frames, which `_static/explorers.js` links. The frames are files beside the
-page: the first is shown before any script runs and in print, the others are loaded when the explorer comes near.
+page: the one at which the slider starts is shown before any script runs and in print, the others are loaded when the
+explorer comes near. Where a cell saves a figure and shows an explorer, the explorer takes the figure's place.
 """
 
 import ast
@@ -26,10 +27,10 @@ EXPLORER = """\
 <div class="explorer">
 <div class="explorer-controls" hidden>
 <button type="button" aria-label="Play: {label}"></button>
-<label>{label} <input type="range" min="0" max="{last}" value="0"></label>
-<output>{first}</output>
+<label>{label} <input type="range" min="0" max="{last}" value="{start}"></label>
+<output>{value}</output>
 </div>
-<div class="explorer-frames picture" role="group" aria-label="{label}" tabindex="0">
+<div class="explorer-frames picture" role="group" aria-label="{name}" tabindex="0">
 {frames}
 </div>
 </div>"""
@@ -72,21 +73,23 @@ def labels(source: str) -> Iterator[str]:
             yield ast.literal_eval(label)
 
 
-def explorer(folder: Path, address: str) -> str:
+def explorer(folder: Path, address: str, alt: str | None) -> str:
     """Return an explorer as a page has it.
 
     Args:
         folder: where `unrolled.figures.explore` has saved it.
         address: of the folder with its frames, as seen from the page.
+        alt: what its pictures show, for those who do not see them; None for the slider's label.
     """
     saved = json.loads((folder / explore.LISTED).read_text(encoding="utf8"))
     frames = []
     for number, value in enumerate(saved["values"]):
-        alt, svg = escape(f"{saved['label']}: {value}"), (folder / f"{number}.svg").read_text(encoding="utf8")
-        source, hidden = f"{address}/{number}.svg", " hidden" if number else ""
-        frames.append(FRAME.format(source=source, alt=alt, value=escape(value), shape=shape(svg), hidden=hidden))
-    first, last, label = escape(saved["values"][0]), len(frames) - 1, escape(saved["label"])
-    return EXPLORER.format(label=label, first=first, last=last, frames="\n".join(frames))
+        shown, svg = escape(f"{saved['label']}: {value}"), (folder / f"{number}.svg").read_text(encoding="utf8")
+        source, hidden = f"{address}/{number}.svg", " hidden" if number != saved["start"] else ""
+        frames.append(FRAME.format(source=source, alt=shown, value=escape(value), shape=shape(svg), hidden=hidden))
+    start, label = saved["start"], escape(saved["label"])
+    first = {"start": start, "value": escape(saved["values"][start]), "last": len(frames) - 1}
+    return EXPLORER.format(label=label, name=escape(alt or saved["label"]), **first, frames="\n".join(frames))
 
 
 def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: Path, site: Path) -> None:
@@ -107,19 +110,26 @@ def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: 
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
-        figures, shown = saved_names(cell.source), labels(cell.source)
+        figures, label = saved_names(cell.source), next(labels(cell.source), None)
+        folder, outputs = saved.get(label), []
         for output in cell.outputs:
             data = output.get("data", {})
+            if WIDGET in data and label is None:
+                raise ValueError(f"{name} shows a widget that explore.slider did not make: pages have no kernel")
             if "image/png" in data and figures:
+                if folder:
+                    continue
                 svg = (drawn / f"{figures[0]}.svg").read_text(encoding="utf8")
                 output.data = nbformat.from_dict({"image/svg+xml": svg})
+            elif WIDGET in data and folder:
+                place = Path("explorers") / Path(name).name / folder.name
+                shutil.copytree(folder, site / place, ignore=shutil.ignore_patterns(explore.LISTED))
+                alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
+                page = explorer(folder, f"{'../' * name.count('/')}{place.as_posix()}", alt)
+                output.data = nbformat.from_dict({"text/html": page})
             elif WIDGET in data:
-                if (label := next(shown, None)) is None:
-                    raise ValueError(f"{name} shows a widget that explore.slider did not make: pages have no kernel")
-                if folder := saved.get(label):
-                    place = Path("explorers") / Path(name).name / folder.name
-                    shutil.copytree(folder, site / place, ignore=shutil.ignore_patterns(explore.LISTED))
-                    page = explorer(folder, f"{'../' * name.count('/')}{place.as_posix()}")
-                    output.data = nbformat.from_dict({"text/html": page})
-                else:
-                    output.data = nbformat.from_dict({"text/markdown": NO_FRAMES})
+                if figures:
+                    continue
+                output.data = nbformat.from_dict({"text/markdown": NO_FRAMES})
+            outputs.append(output)
+        cell.outputs = outputs

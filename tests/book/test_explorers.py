@@ -33,7 +33,7 @@ def saved(tmp_path) -> Path:
     folder.mkdir(parents=True)
     for number in range(3):
         (folder / f"{number}.svg").write_text(SVG)
-    (folder / "explorer.json").write_text(json.dumps({"label": "width <w>", "values": ["1", "2 & 3", "4"]}))
+    (folder / "explorer.json").write_text(json.dumps({"label": "width <w>", "values": ["1", "2 & 3", "4"], "start": 1}))
     return tmp_path
 
 
@@ -54,7 +54,8 @@ def test_a_page_has_the_saved_frames_in_place_of_a_widget(saved, tmp_path):
     assert re.findall(r'src="([^"]+)"', page) == [f"../explorers/02-two/width-w/{number}.svg" for number in range(3)]
     assert re.findall(r'alt="([^"]+)"', page) == [f"width &lt;w&gt;: {value}" for value in ("1", "2 &amp; 3", "4")]
     assert page.count(" hidden>") == 3, "two frames, and the controls until a script runs"
-    assert 'max="2"' in page and "<w>" not in page
+    assert 'max="2" value="1"' in page and "<output>2 &amp; 3</output>" in page and "<w>" not in page
+    assert re.findall(r'data-value="(\d).*?" [^>]*lazy">', page) == ["2"], "the frame at which the slider starts"
     assert sorted(path.name for path in (tmp_path / "site/explorers/02-two/width-w").iterdir()) == [
         "0.svg",
         "1.svg",
@@ -65,10 +66,18 @@ def test_a_page_has_the_saved_frames_in_place_of_a_widget(saved, tmp_path):
 
 def test_a_saved_figure_is_shown_as_svg_and_an_explorer_without_frames_says_so(tmp_path):
     (tmp_path / "loss.svg").write_text(SVG)
-    made = chapter('plots.save(fig, "loss"); explore.slider(frames, label="w")')
+    made = chapter('plots.save(fig, "loss")\nexplore.slider(frames, label="w")', 'explore.slider(frames, label="h")')
     pictures.on_page(made, "chapters/02-two", tmp_path, tmp_path / "explorers", tmp_path)
-    explorer, figure = made.cells[0].outputs
+    (figure,), (explorer, _) = (cell.outputs for cell in made.cells)
     assert figure.data == {"image/svg+xml": SVG} and explorer.data == {"text/markdown": pictures.NO_FRAMES}
+
+
+def test_an_explorer_takes_the_place_of_the_figure_that_its_cell_saves(saved, tmp_path):
+    made = chapter('plots.save(fig, "loss")\nexplore.slider(frames, label="width <w>")')
+    made.cells[0].metadata["mystnb"] = {"image": {"alt": 'Chart of "loss" & time.'}}
+    pictures.on_page(made, "chapters/02-two", tmp_path, saved / "explorers", tmp_path / "site")
+    (output,) = made.cells[0].outputs
+    assert 'role="group" aria-label="Chart of &quot;loss&quot; &amp; time."' in output.data["text/html"]
 
 
 def test_a_widget_that_no_page_can_show_is_refused(tmp_path):

@@ -72,11 +72,17 @@ def shows(name: str) -> dict:
     return made
 
 
+def figure(cell: dict) -> dict:
+    """Return what a figure's cell says of it."""
+    return cell["metadata"]["mystnb"]
+
+
 def specimen() -> dict:
     """Return a notebook that keeps every rule."""
     bullets = "- one\n- two\n  and a half\n- three\n"
     cells = [cell(bootstrap_cell.text(), "Install the library"), *(shows(f"figure-{n}") for n in range(5))]
-    cells += [cell("explore.slider(frames, 'w')"), *(cell(f"assert {n} < 100") for n in range(8))]
+    described = {key: figure(shows("w"))[key] for key in ("image", "figure")}
+    cells += [cell("explore.slider(frames, 'w')", **described), *(cell(f"assert {n} < 100") for n in range(8))]
     cells += [cell("print(1)") for _ in range(6)]
     for number, each in enumerate(cells, start=1):
         each["execution_count"] = number
@@ -85,26 +91,24 @@ def specimen() -> dict:
     return {"cells": [first, *cells, last], "metadata": {}}
 
 
-def figure(cells: list[dict]) -> dict:
-    """Return what the first figure's cell says of it."""
-    return cells[1]["metadata"]["mystnb"]
-
-
 BREACHES = {  # of each rule, the breach that it catches, planted in the code cells or in the notebook
     rules.python_only: lambda cells, _: cells[-1].update(source="!pip install torch"),
     rules.cells_are_short: lambda cells, _: cells[-1].update(source="x = 1\n" * 26),
     rules.outputs_are_stored: lambda cells, _: cells[3].update(execution_count=9),
     rules.claims_are_asserted: lambda cells, _: cells[7].update(source="0"),
-    rules.figures_are_named_and_described: lambda cells, _: figure(cells)["image"].update(alt="Chart"),
+    rules.figures_are_named_and_described: lambda cells, _: figure(cells[1])["image"].update(alt="Chart"),
     rules.something_can_be_explored: lambda cells, _: cells[6].update(source="explore"),
+    rules.explorers_are_described: lambda cells, _: figure(cells[6])["figure"].update(caption=" "),
     rules.outputs_are_compared: lambda cells, _: cells[3]["metadata"]["tags"].append("nbval-skip"),
     rules.the_end_mirrors_the_beginning: lambda _, note: note["cells"][-1].update(source=f"{AFTER}\n\n- one\n- two\n"),
     rules.the_opening_asks_a_question: lambda _, note: note["cells"][0].update(source="# Title\n\nSo."),
     rules.reading_and_drawing_are_folded: lambda cells, _: cells[-1].update(source='records.load("coin")'),
     rules.preparations_are_folded: lambda cells, _: cells[-1].update(source="import torch"),
     rules.little_code_is_shown: lambda cells, _: [each.update(source="x = 1\n" * 12) for each in cells[6:]],
-    rules.folds_say_what_they_hold: lambda cells, _: figure(cells).update(code_prompt_show="How this figure\nis made"),
-    rules.captions_begin_with_the_message: lambda cells, _: figure(cells)["figure"].update(
+    rules.folds_say_what_they_hold: lambda cells, _: figure(cells[1]).update(
+        code_prompt_show="How this figure\nis made"
+    ),
+    rules.captions_begin_with_the_message: lambda cells, _: figure(cells[1])["figure"].update(
         caption="Line chart. It falls."
     ),
 }

@@ -140,7 +140,15 @@ def formulas_are_rendered_and_fit_or_on_a_phone_scroll_inside_themselves(page, n
             yield f"{what} {fate}; break the formula, or shorten the table"
 
 
+def a_chapter_has_its_first_picture_on_one_of_the_first_two_screens(page, name, screen):
+    if name in CHAPTERS and screen == "desktop":
+        top = page.locator("article figure").first.bounding_box()["y"] + page.evaluate("scrollY")
+        if top > 1600:  # of 800 pixels each
+            yield f"the first picture is {top:.0f} pixels down"
+
+
 SHAPE = (
+    a_chapter_has_its_first_picture_on_one_of_the_first_two_screens,
     it_fits_the_screen,
     pictures_are_visible_in_proportion_and_say_what_they_show,
     letters_of_drawings_can_be_read,

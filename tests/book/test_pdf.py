@@ -69,14 +69,16 @@ def test_folded_code_is_left_out_and_hints_are_open():
     assert [fold.has_attr("open") for fold in section.select("details")] == [True]
 
 
-def test_an_explorer_is_printed_as_the_pictures_of_its_first_and_its_last_value():
-    frames = "".join(f'<img src="../explorers/two/w/{n}.svg" alt="w: {n} &amp; more" hidden>' for n in range(3))
+@pytest.mark.parametrize("start, printed", [(0, (0, 2)), (1, (1, 2)), (2, (0, 2))])
+def test_an_explorer_is_printed_as_the_picture_it_starts_with_and_the_other_end(start, printed):
+    hidden = ["" if n == start else " hidden" for n in range(3)]
+    frames = "".join(f'<img src="../explorers/two/w/{n}.svg" alt="w: {n} &amp; more"{hidden[n]}>' for n in range(3))
     html = PAGE.replace("<script>1</script>", f'<div class="explorer"><button>Play</button><div>{frames}</div></div>')
     section = pdf.article(html, "chapters/02-two", PAGES, NOWHERE)
     shown = [(picture["src"], picture["alt"]) for picture in section.select(".explorer-still img")]
-    assert shown == [(f"explorers/two/w/{n}.svg", f"w: {n} & more") for n in (0, 2)]
+    assert shown == [(f"explorers/two/w/{n}.svg", f"w: {n} & more") for n in printed]
     captions = [caption.get_text() for caption in section.select(".explorer-still figcaption")]
-    assert captions == ["w: 0 & more", "w: 2 & more"] and not section.select("[hidden], button")
+    assert captions == [f"w: {n} & more" for n in printed] and not section.select("[hidden], button")
 
 
 def test_exercises_are_printed_without_their_code():

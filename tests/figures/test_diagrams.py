@@ -53,6 +53,21 @@ def test_the_network_has_a_loop_or_is_unrolled_to_the_right():
     assert directions(fig, canvas.W_HH) == {"up": 1, "right": 4}  # the loop; from h_0 to h_3 and on
 
 
+def test_what_a_decoder_writes_stands_above_and_right_of_all_that_was_read():
+    texts = [text for text in diagrams.encoder_decoder("gate").axes[0].texts if len(text.get_text()) == 1]
+    (*_, last), written_ = texts[:4], texts[4:]
+    assert "".join(text.get_text() for text in written_) == "etag"
+    assert all(
+        x > last.get_position()[0] and y > last.get_position()[1] for x, y in (t.get_position() for t in written_)
+    )
+
+
+def test_each_layer_of_a_stack_has_a_state_for_each_step():
+    texts = written(diagrams.stacked_layers(layers=3, steps=4))
+    assert sum(r"mathbf{h}^{(" in text for text in texts) == 12
+    assert [text for text in texts if text.startswith("layer")] == ["layer 1", "layer 2", "layer 3"]
+
+
 def test_a_language_model_is_given_each_symbol_that_it_was_to_predict():
     texts = written(diagrams.language_model("once"))
     assert {symbol: texts.count(symbol) for symbol in "once"} == {"o": 1, "n": 2, "c": 2, "e": 1}
@@ -108,6 +123,7 @@ def test_a_gradients_path_is_named_by_its_term(t, s):
     "fig",
     [
         *(diagrams.rnn_unrolled, diagrams.language_model, diagrams.window_network, diagrams.gradient_paths),
+        *(diagrams.encoder_decoder, diagrams.stacked_layers),
         *(diagrams.lstm_cell, lambda: diagrams.lstm_cell("gradient")),
         *(diagrams.gru_cell, lambda: diagrams.gru_cell("gradient")),
     ],
@@ -285,6 +301,10 @@ def test_what_does_not_fit_is_refused():
         diagrams.language_model("a")
     with pytest.raises(ValueError, match="window is 1; from 2 to 6"):
         diagrams.window_network(1)
+    with pytest.raises(ValueError, match="source is 'reverse', of 7 symbols; from 2 to 5 fit"):
+        diagrams.encoder_decoder("reverse")
+    with pytest.raises(ValueError, match="there are 1 layers and 4 steps; from 2 to 4 and from 2 to 5 fit"):
+        diagrams.stacked_layers(1)
     with pytest.raises(ValueError, match="steps is 6; from 2 to 5"):
         diagrams.gradient_paths(6)
     with pytest.raises(ValueError, match="t is 2 and s is 3; 1 ≤ s ≤ t ≤ 4"):

@@ -45,6 +45,11 @@ def test_the_page_links_slider_and_pictures_without_python():
     assert len({picture.value for picture in shown.children}) == 3
 
 
+def test_the_slider_starts_where_it_is_told_to():
+    choice, shown = explore.slider(frames(), "recurrent weight", start=0.9).children[:2]
+    assert choice.label == "0.9" and getattr(shown, "selected_index", 1) == 1
+
+
 def test_without_stack_a_callback_changes_the_picture(monkeypatch):
     monkeypatch.delattr(widgets, "Stack", raising=False)
     box = explore.slider({colour: blank(colour=colour) for colour in ("red", "lime", "blue")}, "colour")
@@ -117,6 +122,8 @@ def test_bad_frames_are_named():
         ValueError, match="the frame for 2 is .* with 2 axes, and the one for 1 is .* with 1 axes; draw"
     ):
         explore.slider({1: blank(), 2: two}, "x")
+    with pytest.raises(ValueError, match="the slider cannot start at 3: its values are 1, 2"):
+        explore.slider({1: blank(), 2: blank()}, "x", start=3)
     for label in ("", " ", "?"):
         with pytest.raises(ValueError, match=rf"label is {label!r}: say in letters".replace("?", r"\?")):
             explore.slider({1: blank(), 2: blank()}, label)
@@ -179,7 +186,11 @@ def test_while_the_book_is_made_the_frames_are_saved_always_with_the_same_bytes(
         saved.append({path.name: path.read_text(encoding="utf8") for path in sorted(folder.iterdir())})
     assert folder.name == "recurrent-weight-w" and saved[0] == saved[1]
     assert list(saved[0]) == ["0.svg", "1.svg", "2.svg", "explorer.json"]
-    assert json.loads(saved[0]["explorer.json"]) == {"label": "recurrent weight w", "values": ["0.5", "0.9", "1"]}
+    assert json.loads(saved[0]["explorer.json"]) == {
+        "label": "recurrent weight w",
+        "values": ["0.5", "0.9", "1"],
+        "start": 0,
+    }
     assert len({saved[0][f"{number}.svg"] for number in range(3)}) == 3
 
 

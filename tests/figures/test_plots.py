@@ -405,3 +405,10 @@ def test_a_frame_has_the_ticks_of_its_limits_whatever_its_line():
         fig.draw_without_rendering()
     flat, steep = ([text.get_text() for text in fig.axes[0].get_yticklabels()] for fig in frames)
     assert flat == steep and "10⁻⁸" in flat
+
+
+def test_an_axis_has_no_tick_where_no_line_has_a_point():
+    x, y = np.array([10, 20, 40, 80, 160, 320, 640]), np.arange(7.0)
+    groups = {"whole": {"RNN": (x, y)}, "cut": {"RNN": (x, np.where(x < 640, y, np.nan))}}
+    whole, cut = plots.panels(groups, xlabel="lag", ylabel="share", xlog=True).axes
+    assert whole.get_xticks()[-1] == 640 and cut.get_xticks()[-1] == 320

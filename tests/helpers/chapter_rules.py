@@ -116,6 +116,14 @@ def something_can_be_explored(notebook):
         yield "nothing to explore: no call of explore.slider"
 
 
+def explorers_are_described(notebook):
+    for cell in code(notebook):
+        metadata = cell["metadata"].get("mystnb", {})
+        caption, alt = metadata.get("figure", {}).get("caption", ""), metadata.get("image", {}).get("alt", "")
+        if "explore.slider" in calls(cell) and (not caption.strip() or len(alt) <= 40):
+            yield f"an explorer lacks its caption or its alternative text: {text(cell).splitlines()[-1]}"
+
+
 def outputs_are_compared(notebook):
     tags = [set(cell["metadata"].get("tags", [])) for cell in code(notebook)]
     for number, strange in ((n, tag - TAGS) for n, tag in enumerate(tags, start=1) if tag - TAGS):
@@ -196,6 +204,7 @@ RULES = (
     claims_are_asserted,
     figures_are_named_and_described,
     something_can_be_explored,
+    explorers_are_described,
     outputs_are_compared,
     the_end_mirrors_the_beginning,
     the_opening_asks_a_question,

@@ -64,7 +64,8 @@ def reading(notebook: dict) -> Reading:
     """Return what there is to read in a chapter."""
     text = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    figures = sum("figure" in cell["metadata"].get("mystnb", {}) for cell in code)
-    figures += sum("explore.slider(" in "".join(cell["source"]) for cell in code)
+    moving = ["explore.slider(" in "".join(cell["source"]) for cell in code]
+    named = ["figure" in cell["metadata"].get("mystnb", {}) for cell in code]
+    figures = sum(either or other for either, other in zip(moving, named, strict=True))
     equations = sum(bool(label) for cell in text for label in DISPLAYED.findall(cell))
     return Reading(sum(map(words, text)), shown_lines(notebook), figures, equations)

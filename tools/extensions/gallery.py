@@ -55,7 +55,7 @@ def figures(notebook: Path) -> Iterator[Figure]:
     """Yield the figures that a chapter saves, in its order: the metadata of their cells name and describe them."""
     for cell in cells(notebook):
         metadata = cell["metadata"].get("mystnb", {})
-        if figure := metadata.get("figure"):
+        if "plots.save(" in "".join(cell["source"]) and (figure := metadata.get("figure")):
             texts = (metadata["image"]["alt"], figure["caption"], figure["name"])
             yield Figure(figure["name"].removeprefix("fig-"), *(" ".join(text.split()) for text in texts))
 

@@ -1,4 +1,4 @@
-"""Draw networks as graphs: window and recurrent network, language model, paths of a gradient, gated cells, scans."""
+"""Draw networks as graphs: window and recurrent network, language models, paths of a gradient, gated cells, scans."""
 
 from matplotlib.figure import Figure
 
@@ -28,12 +28,14 @@ from unrolled.figures.scans import scan_tree
 __all__ = [
     "GRU_PATHS",
     "LSTM_PATHS",
+    "encoder_decoder",
     "gradient_paths",
     "gru_cell",
     "language_model",
     "lstm_cell",
     "rnn_unrolled",
     "scan_tree",
+    "stacked_layers",
     "window_network",
 ]
 
@@ -132,6 +134,50 @@ def language_model(text: str = "once") -> Figure:
     return sheet.finish()
 
 
+def encoder_decoder(source: str = "gate") -> Figure:
+    """Draw an encoder–decoder that reverses a word: one vector is all that the decoder knows of it.
+
+    The encoder reads the source on the left, its last state is made into the vector in the middle, and the decoder on
+    the right begins with it (:eq:`eq-encoder-decoder`).
+
+    Args:
+        source: the symbols that are read, 2 to 5.
+
+    Raises:
+        ValueError: `source` is too short or too long.
+
+    Example:
+        >>> from matplotlib import pyplot as plt
+        >>> figure = encoder_decoder("gate")
+        >>> [text.get_text() for text in figure.axes[0].texts].count("g")  # read, and written
+        2
+        >>> plt.close(figure)
+    """
+    if not 2 <= len(source) <= 5:
+        raise ValueError(f"source is {source!r}, of {len(source)} symbols; from 2 to 5 fit on a page")
+    between, start = 0.95, 0.5
+    middle = start + between * len(source) + 0.1
+    places = [start + between * step for step in range(len(source))]
+    places += [2 * middle - x for x in reversed(places)]
+    sheet = Sheet(2 * middle, HIGH + 0.35)
+    sheet.box(middle, MIDDLE, r"$\mathbf{c}$", OUTPUT, width=0.5, height=0.9)
+    sheet.text(middle, MIDDLE - 0.75, "one vector", size=LEGIBLE)
+    sheet.text(places[0] - 0.31, HIGH, "the encoder reads", GREY, "left", LEGIBLE)
+    sheet.text(places[-1] + 0.31, LOW, "the decoder writes", GREY, "right", LEGIBLE)
+    for x in places:
+        sheet.box(x, MIDDLE, "", STATE)
+    ends = sorted([(x, 0.31) for x in places] + [(middle, 0.25)])
+    for (x, half), (following, other) in zip(ends, ends[1:], strict=False):
+        sheet.arrow((x + half, MIDDLE), (following - other, MIDDLE), colour=W_HH)
+    for x, symbol in zip(places, source, strict=False):
+        sheet.text(x, LOW, symbol)
+        sheet.arrow((x, LOW + 0.2), (x, MIDDLE - 0.25), colour=W_XH)
+    for x, symbol in zip(places[len(source) :], reversed(source), strict=True):
+        sheet.text(x, HIGH, symbol)
+        sheet.arrow((x, MIDDLE + 0.25), (x, HIGH - 0.2), colour=W_HY)
+    return sheet.finish()
+
+
 def window_network(window: int = 4) -> Figure:
     """Draw a network that reads a window of fixed length: no loop, and its own weights for each position.
 
@@ -167,6 +213,42 @@ def window_network(window: int = 4) -> Figure:
     before = vector(X, f"t-{window}")
     sheet.text(0.6, LOW, before, GREY)
     sheet.text(0.6, LOW + 0.42, "out of view", GREY, size=SMALL)
+    return sheet.finish()
+
+
+def stacked_layers(layers: int = 2, steps: int = 4) -> Figure:
+    """Draw recurrent layers on top of each other, unrolled: each reads the states of the one below (:eq:`eq-stack`).
+
+    Args:
+        layers: how many, 2 to 4.
+        steps: the length of the text, 2 to 5.
+
+    Raises:
+        ValueError: `layers` or `steps` is out of range.
+
+    Example:
+        >>> from matplotlib import pyplot as plt
+        >>> figure = stacked_layers(layers=2, steps=3)
+        >>> [text.get_text() for text in figure.axes[0].texts].count(r"$\\mathbf{h}^{(2)}_{3}$")
+        1
+        >>> plt.close(figure)
+    """
+    if not (2 <= layers <= 4 and 2 <= steps <= 5):
+        raise ValueError(f"there are {layers} layers and {steps} steps; from 2 to 4 and from 2 to 5 fit on a page")
+    between, rise = 1.5, 0.95
+    sheet = Sheet(between * (steps - 1) + 2.15, rise * (layers + 1) + 0.8)
+    for row in range(layers + 2):
+        y, inside = 0.4 + rise * row, 0 < row <= layers
+        name = f"layer {row}" if inside else ("output" if row else "input")
+        sheet.text(0.15, y, name, GREY, "left", LEGIBLE)
+        for step in range(1, steps + 1):
+            x = 1.6 + between * (step - 1)
+            symbol = rf"$\mathbf{{h}}^{{({row})}}_{{{step}}}$" if inside else vector(Y if row else X, step)
+            sheet.box(x, y, symbol, STATE if inside else (OUTPUT if row else INPUT), width=0.74)
+            if row:
+                sheet.arrow((x, y - rise + 0.25), (x, y - 0.25), colour=W_HY if row > layers else W_XH)
+            if inside and step < steps:
+                sheet.arrow((x + 0.37, y), (x + between - 0.37, y), colour=W_HH)
     return sheet.finish()
 
 

@@ -54,7 +54,7 @@ const name = {label}, dot = this;
 DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
 
-def slider(frames: Mapping[object, Figure], label: str) -> widgets.VBox:
+def slider(frames: Mapping[object, Figure], label: str, start: object = None) -> widgets.VBox:
     """Show a slider over frames; make this the last expression of its cell.
 
     What the frames have in common stays where it is: each axis has the limits that hold all frames, each colour means
@@ -64,15 +64,16 @@ def slider(frames: Mapping[object, Figure], label: str) -> widgets.VBox:
     Args:
         frames: a figure for each value of the slider, in the slider's order; all of one size, with as many axes.
         label: what the slider changes; screen readers speak it. The explorers of a notebook have different labels.
+        start: the value at which the slider stands in the beginning; None for the first.
 
     Returns:
         The slider above its pictures. Where ``UNROLLED_FIGURES`` names a folder, the frames are in it, in
-        ``explorers/``, as SVG, with the label and the values in ``explorer.json``.
+        ``explorers/``, as SVG, with the label, the values and the number of the first one shown in ``explorer.json``.
 
     Raises:
         TypeError: a frame is no figure.
-        ValueError: there are fewer than two frames, they differ in size or in the number of their axes, or the label
-            has no letter from a to z.
+        ValueError: there are fewer than two frames, they differ in size or in the number of their axes, the slider
+            shall start where there is none, or the label has no letter from a to z.
         OSError: the frames cannot be written.
 
     Example:
@@ -90,6 +91,9 @@ def slider(frames: Mapping[object, Figure], label: str) -> widgets.VBox:
         raise ValueError(f"label is {label!r}: say in letters what the slider changes")
     if len(frames) < 2:
         raise ValueError(f"a slider needs at least two frames, and there are {len(frames)}")
+    if start is not None and start not in frames:
+        raise ValueError(f"the slider cannot start at {start!r}: its values are {', '.join(map(repr, frames))}")
+    begin = 0 if start is None else list(frames).index(start)
     first, looks = next(iter(frames)), {}
     for value, frame in frames.items():
         if not isinstance(frame, Figure):
@@ -103,22 +107,24 @@ def slider(frames: Mapping[object, Figure], label: str) -> widgets.VBox:
     figures = list(frames.values())
     _fix(figures)
     if folder := os.environ.get("UNROLLED_FIGURES"):
-        _save(figures, [str(value) for value in frames], label, Path(folder) / FOLDER)
+        listed = {"label": label, "values": [str(value) for value in frames], "start": begin}
+        _save(figures, listed, Path(folder) / FOLDER)
     pictures = [
         widgets.Image(value=_png(figure), format="png", layout={"max_width": "100%", "width": "672px"})
         for figure in figures
     ]
     choice = widgets.SelectionSlider(
         options=[(str(value), number) for number, value in enumerate(frames)],
+        value=begin,
         description=label,
         style={"description_width": "initial"},
         layout={"width": "100%", "max_width": "672px"},
     )
     if hasattr(widgets, "Stack"):
-        shown = widgets.Stack(pictures, selected_index=0)
+        shown = widgets.Stack(pictures, selected_index=begin)
         widgets.jslink((choice, "index"), (shown, "selected_index"))
     else:
-        shown = pictures[0]
+        shown = pictures[begin]
         values = [picture.value for picture in pictures]
         choice.observe(lambda change: setattr(shown, "value", values[change["new"]]), "index")
     script = html.escape(NAMING.format(label=json.dumps(label)))
@@ -190,16 +196,16 @@ def _named_at_right(ax: Axes) -> list[tuple]:
     return taken
 
 
-def _save(figures: Sequence[Figure], values: Sequence[str], label: str, folder: Path) -> None:
+def _save(figures: Sequence[Figure], listed: dict, folder: Path) -> None:
     """Write the frames and what the slider says of them into a folder of the label's name."""
-    place = folder / re.sub("[^a-z0-9]+", "-", label.lower()).strip("-")
+    place = folder / re.sub("[^a-z0-9]+", "-", listed["label"].lower()).strip("-")
     try:
         place.mkdir(parents=True, exist_ok=True)
         for number, figure in enumerate(figures):
             with matplotlib.rc_context({"svg.hashsalt": STYLE["svg.hashsalt"]}):
                 metadata = {"Date": None, "Creator": None}
                 figure.savefig(place / f"{number}.svg", facecolor="white", bbox_inches=None, metadata=metadata)
-        (place / LISTED).write_text(json.dumps({"label": label, "values": values}, ensure_ascii=False), "utf8")
+        (place / LISTED).write_text(json.dumps(listed, ensure_ascii=False), "utf8")
     except OSError as error:
         raise OSError(f"cannot write {place}: {error.strerror}; set UNROLLED_FIGURES to another folder") from error
 

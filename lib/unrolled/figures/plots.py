@@ -113,7 +113,7 @@ def curves(
         ax.axhline(value, color=colour, linestyle=dashes, linewidth=1.2, zorder=1.5, gid=gid)
     if ylim is not None:  # the ticks are those of the limits; ylim=None would fix them before they are known
         ax.set_ylim(ylim)
-    scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
+    scale(ax, _places(series), xlog, ylog)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     reach = ax.transData.transform([(end, names[0][0]) for end in ends])[:, 0] if names else np.zeros(0)
     size = STYLE["legend.fontsize"]
@@ -170,12 +170,18 @@ def panels(
     if ylim is not None:  # ylim=None would fix the limits of the first panel for all
         axes[0, 0].set_ylim(ylim)
     for ax, series in zip(axes[0], groups.values(), strict=True):
-        scale(ax, np.concatenate([x for x, _ in series.values()]), xlog, ylog)
+        scale(ax, _places(series), xlog, ylog)
     axes[0, 0].set_ylabel(ylabel)
     columns = 5 if len("".join(labels[0])) < 25 else 4  # that fit into a line
     place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
     name_legend(fig.legend(*axes[0, 0].get_legend_handles_labels(), **place))
     return fig
+
+
+def _places(series: Mapping[str, tuple]) -> np.ndarray:
+    """Return the values of x at which lines have points: where all seeds are missing there is none, and no tick."""
+    found = [np.asarray(x)[~np.isnan(np.atleast_2d(y)).all(axis=0)] for x, y in series.values()]
+    return np.concatenate(found)
 
 
 def heatmap(
