@@ -199,6 +199,6 @@ def most_kept(way, T):
     return kept.most
 
 
-# %% 12.7 window-factors | wrong | from 64 to 256 steps
-factors = {way: most_kept(way, 256) / most_kept(way, 64) for way in ("whole", "recomputed", "truncated")}
+# %% 12.7 window-factors | wrong | from 64 to 144 steps
+factors = {way: most_kept(way, 144) / most_kept(way, 64) for way in ("whole", "recomputed", "truncated")}
 reason = "a"
