@@ -2,7 +2,7 @@
 
 STILL = "document.getAnimations().every(each => !(each instanceof CSSTransition))"
 SCREENS = {"desktop": (1280, 900), "phone": (360, 780)}
-READY = 5_000  # milliseconds
+READY = 30_000  # milliseconds: a limit for a machine that has other work, too
 
 
 def draw_explorers(page) -> None:
