@@ -10,11 +10,12 @@ from screens import SCREENS
 
 def pytest_collection_modifyitems(items):
     """Bring each exercise's tests together: what its cells leave is kept for the next of them (`cell_runs`)."""
-    own = [place for place, item in enumerate(items) if item.path.stem == "test_exercises"]
-    numbers = {place: re.search(r"\[(\d+\.\d+)\b", items[place].name) for place in own}
-    ordered = sorted(own, key=lambda place: numbers[place][1] if numbers[place] else "")
-    for place, item in zip(own, [items[place] for place in ordered], strict=True):
-        items[place] = item
+    own = [item for item in items if item.path.stem == "test_exercises"]
+    numbers = {item: re.search(r"\[(\d+\.\d+)\b", item.name) for item in own}
+    if own:  # they stand together
+        begin = items.index(own[0])
+        own.sort(key=lambda item: numbers[item][1] if numbers[item] else "")
+        items[begin : begin + len(own)] = own
 
 
 @pytest.fixture(scope="module")
