@@ -123,6 +123,12 @@ def test_the_scores_are_full_none_and_in_between(course, graded):
     assert exported == scores(course, name)
 
 
+def test_every_cell_of_the_solutions_runs_those_of_the_open_task_too(course, graded):
+    cells = autograded(course, graded[0], "ada").values()
+    assert any(cell.metadata.nbgrader.grade_id.startswith("open") for cell in cells)
+    assert not [output for cell in cells for output in cell.get("outputs", []) if output.output_type == "error"]
+
+
 def test_a_check_that_a_student_has_edited_is_the_original_again(course, graded):
     name, parts = graded
     given = autograded(course, name, "ben")

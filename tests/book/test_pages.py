@@ -167,7 +167,7 @@ def test_a_page_is_photographed_and_passes_every_check(visit, name, screen):
     shots.mkdir(exist_ok=True)
     for theme in ("dark", "light"):
         draw_theme(page, theme)
-        page.screenshot(path=shots / f"{name.replace('/', '-')}-{screen}-{theme}.png", full_page=screen == "desktop")
+        page.screenshot(path=shots / f"{name.replace('/', '-')}-{screen}-{theme}.png")
     problems = [f"{check.__name__}: {line}" for check in SHAPE for line in check(page, name, screen)]
     for theme in ("light", "dark"):
         draw_theme(page, theme)
