@@ -63,9 +63,9 @@ def test_other_minutes_are_found(time):
 
 
 def test_too_much_prose_is_found():
-    long = specimen("17 minutes")
-    long["cells"].append(markdown("word " * 1151))
-    assert problems(long) == ["2,501 words of prose; at most 2,500"]
+    long = specimen("19 minutes")
+    long["cells"].append(markdown("word " * 1651))
+    assert problems(long) == ["3,001 words of prose; at most 3,000"]
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ BREACHES = {  # of each rule, the breach that it catches, planted in the code ce
     rules.something_can_be_explored: lambda cells, _: cells[6].update(source="explore"),
     rules.explorers_are_described: lambda cells, _: figure(cells[6])["figure"].update(caption=" "),
     rules.outputs_are_compared: lambda cells, _: cells[3]["metadata"]["tags"].append("nbval-skip"),
-    rules.the_end_mirrors_the_beginning: lambda _, note: note["cells"][-1].update(source=f"{AFTER}\n\n- one\n- two\n"),
+    rules.the_end_ties_or_mirrors_the_beginning: lambda _, note: note["cells"][-1].update(source=f"{AFTER}\n\n- one\n"),
     rules.the_opening_asks_a_question: lambda _, note: note["cells"][0].update(source="# Title\n\nSo."),
     rules.reading_and_drawing_are_folded: lambda cells, _: cells[-1].update(source='records.load("coin")'),
     rules.preparations_are_folded: lambda cells, _: cells[-1].update(source="import torch"),
@@ -123,6 +123,14 @@ def test_a_breach_is_caught(rule):
     notebook = specimen()
     BREACHES[rule](code(notebook), notebook)
     assert list(rule(notebook)), "it is not noticed"
+
+
+def test_an_end_that_ties_has_a_table_and_repeats_no_objectives():
+    notebook, rule = specimen(), rules.the_end_ties_or_mirrors_the_beginning
+    notebook["cells"][-1]["source"] = rules.CLOSING
+    assert list(rule(notebook))
+    notebook["cells"].append(cell("display(table(columns, rows))"))
+    assert not list(rule(notebook))
 
 
 def nbval(path: Path) -> subprocess.CompletedProcess:

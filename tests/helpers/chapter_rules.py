@@ -12,6 +12,7 @@ from pictures import saved_names
 FOLDED, EXCEPTION = "hide-input", "figure-is-the-idea"
 TAGS = {"nbval-ignore-output", "hide-output", FOLDED, EXCEPTION}
 BEFORE, AFTER = "**By the end you can**", "## What you can now do"
+CLOSING = "## What we know now"  # of a chapter that is told around one question
 READING = ("records.load",)
 CHARTS = r"(line|dot|bar|scatter|pie)[ -]?(chart|plot)s?|heat ?maps?|histograms?|charts?|diagrams?|plots?|figures?"
 QUANTITIES = r"nats per|bits per|norms? of|shares? of|mean|median|number of|loss of|time of|how (often|far|much|many)"
@@ -133,7 +134,7 @@ def outputs_are_compared(notebook):
         yield f"{ignored} of {len(tags)} code cells are not compared; at most a third"
 
 
-def the_end_mirrors_the_beginning(notebook):
+def the_end_ties_or_mirrors_the_beginning(notebook):
     def bullets(part: str) -> int:
         following = re.search(r"\s*((?:^[-*] .*\n(?:^ +.*\n)*)*)", part + "\n", re.MULTILINE)
         return len(re.findall(r"^[-*] ", following[1], re.MULTILINE))
@@ -142,7 +143,11 @@ def the_end_mirrors_the_beginning(notebook):
     promised, kept = bullets(before), bullets(after)
     if not 3 <= promised <= 6:
         yield f"{promised} bullets after {BEFORE!r}; right are 3 to 6"
-    if promised != kept:
+    at = next((n for n, cell in enumerate(notebook["cells"]) if CLOSING in text(cell)), None)
+    if at is not None:
+        if kept or "table" not in calls(*code({"cells": notebook["cells"][at:]})):
+            yield f"{CLOSING!r} ties the results together in one small table, and repeats no objectives"
+    elif promised != kept:
         yield f"{promised} bullets after {BEFORE!r}, but {kept} after {AFTER!r}"
 
 
@@ -206,7 +211,7 @@ RULES = (
     something_can_be_explored,
     explorers_are_described,
     outputs_are_compared,
-    the_end_mirrors_the_beginning,
+    the_end_ties_or_mirrors_the_beginning,
     the_opening_asks_a_question,
     reading_and_drawing_are_folded,
     preparations_are_folded,

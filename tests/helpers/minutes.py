@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_PICTURE = 180, 6, 45
-WORDS = 2500  # what the prose of a chapter is held to
+WORDS = 3000  # what the prose of a chapter is held to
 FENCE = re.compile(r"^(`{3,}|:{3,})(\{[^\n]*|[\w-]*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 DISPLAYED = re.compile(r"\$\$.+?\$\$(?:[ \t]*\((eq-[\w-]+)\))?", re.DOTALL)
 INLINE = re.compile(r"\$[^$\n]+(?:\n[^$\n]+)?\$")

@@ -18,7 +18,7 @@ from extensions import SAFE
 
 CHAPTERS = "chapters/"
 SHOWN = "glossary-term"  # the class of what is linked: pages/_static/book.css makes the link a quiet one
-CLOSING = ("What you can now do", "Exercises")
+CLOSING = ("What you can now do", "What we know now", "Exercises")
 EVERYDAY = re.compile(r" \(of [^)]+\)$")
 NAMED = ("class", "function", "method")
 PLURAL = r"(?:e?s)?"
