@@ -58,7 +58,7 @@ def test_an_encoder_decoder_that_cannot_run_in_a_page_is_refused_with_the_remedy
 
 
 def test_a_demonstration_that_the_book_lacks_is_refused_with_those_that_it_has():
-    with pytest.raises(ValueError, match="the book has no demonstration 'expect'; it has expects, remembers, gates"):
+    with pytest.raises(ValueError, match="the book has no demonstration 'expect'; it has guesses, expects, remembers"):
         figures.demonstration("expect")
 
 

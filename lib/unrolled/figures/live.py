@@ -17,7 +17,7 @@ from torch import nn
 
 from unrolled.figures.weights import layers_of, weights_script
 
-SCRIPTS = ("engine", "encoder_decoder", "symbols", "elements")  # of all demonstrations, in the order of use
+SCRIPTS = ("engine", "encoder_decoder", "symbols", "elements")  # of all networks, in the order of use
 HEIGHT = 640  # pixels, until the page inside has measured itself
 
 
@@ -127,7 +127,8 @@ def figure(name: str, root: str = "") -> str:
 def _page(names: list[str], figures: str, weights: list[str]) -> str:
     """Return a page of its own with some demonstrations and all that they need; it asks for no other file."""
     figures = "\n".join(line for line in figures.splitlines() if not line.startswith(("<img ", "<script defer ")))
-    scripts = [_file(f"{name}.js") for name in (*SCRIPTS, *names)] + weights + [_file("page.js")]
+    parts = SCRIPTS if weights else ("elements",)
+    scripts = [_file(f"{name}.js") for name in (*parts, *names)] + weights + [_file("page.js")]
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>demonstration</title>\n'
         f"<style>\n{_file('page.css')}</style>\n{figures}\n"

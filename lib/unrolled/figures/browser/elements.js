@@ -1,6 +1,8 @@
 // The parts that all widgets are made of: fields, sliders, bars, shaded text, and what a screen reader is told.
 "use strict";
 
+globalThis.Unrolled ??= {}; // a demonstration without networks comes without their engine
+
 Unrolled.elements = (() => {
   let fresh = 0;
 

@@ -307,6 +307,7 @@ globalThis.Unrolled = (() => {
   }
 
   return {
+    ...globalThis.Unrolled, // what has come before it
     CELLS,
     attention,
     beam,

@@ -7,7 +7,7 @@
 (() => {
   if (window.unrolledDemonstrations) return; // each demonstration of a page brings this script
   window.unrolledDemonstrations = true;
-  const PARTS = ["engine", "encoder_decoder", "symbols", "elements"]; // of all; each has one of its own
+  const PARTS = ["engine", "encoder_decoder", "symbols", "elements"]; // of all networks; each has one of its own
   const here = (document.currentScript.src || "").replace(/[^/]*$/, ""); // the folder of this script
   const alone = "Unrolled" in window; // in a page of its own everything is there already
   const arrived = new Map();
@@ -42,9 +42,11 @@
   async function start(figure) {
     const live = document.createElement("div");
     live.className = "pg-live";
+    const names = figure.dataset.models.split(" ").filter(Boolean);
     try {
-      if (!alone) await Promise.all([...PARTS, figure.dataset.show].map(load));
-      const networks = figure.dataset.models.split(" ").map((name) => ({ name, load: () => model(name) }));
+      const parts = names.length ? PARTS : ["elements"];
+      if (!alone) await Promise.all([...parts, figure.dataset.show].map(load));
+      const networks = names.map((name) => ({ name, load: () => model(name) }));
       const data = JSON.parse(figure.querySelector("script[type='application/json']")?.textContent ?? "{}");
       await Unrolled[figure.dataset.show](live, networks, data);
       figure.classList.add("pg-lives"); // its picture is for print now
@@ -52,7 +54,7 @@
       const fault = document.createElement("p");
       fault.className = "pg-fault";
       fault.setAttribute("role", "alert");
-      fault.textContent = `${error.message} The network cannot run here; load the page again, or build the book anew.`;
+      fault.textContent = `${error.message} The demonstration cannot run here; load the page again, or build the book anew.`;
       live.replaceChildren(fault);
     }
     figure.prepend(live);
