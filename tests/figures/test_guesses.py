@@ -119,7 +119,8 @@ def you(game) -> list[str]:
 def test_a_perfect_game_is_played_by_keyboard_alone(game):
     text, score = game.locator(".pg-text"), game.locator("[aria-live=polite]")
     before = score.inner_text()
-    assert before == "Ten letters are missing." and text.inner_text().strip() == DATA["pieces"][0].strip()
+    assert before == "Type the letter that comes next. There are ten to guess."
+    assert text.inner_text().strip() == DATA["pieces"][0].strip()
     for number, (letter, piece) in enumerate(zip(LETTERS, DATA["pieces"][1:], strict=True), start=1):
         play(game, letter.swapcase())  # either case of a letter will do
         expect(text).to_contain_text(piece.strip())
@@ -147,7 +148,7 @@ def test_what_is_paid_follows_from_how_often_the_reader_was_right(game, wrong):
     nats, perplexity = f"{paid(right):.2f}", f"{math.exp(paid(right)):.2f}"
     result = game.locator(".pg-result").inner_text()
     assert f"You were right in {right} of 10 places." in result and "the other 58 symbols" in result
-    assert f"pays {nats} nats a letter at these places: a perplexity of {perplexity}" in result
+    assert f"It pays {nats} nats a letter at these places: a perplexity of {perplexity}" in result
     last = -math.log((1 - right / 10) / 58 if 9 in wrong else right / 10)
     assert you(game) == [nats, perplexity, f"{last:.2f}"]
     assert ("you knew the name" in result) == (9 not in wrong)
@@ -166,8 +167,8 @@ def test_beside_it_stands_what_counting_models_pay(game):
         assert row.locator("td").all_inner_texts() == [f"{each[name]:.2f}" for name in ("nats", "perplexity", "last")]
     result = game.locator(".pg-result").inner_text()
     lag = len(TEXT[: PLACES[-1]].rpartition(DATA["hero"])[2])
-    assert f"{lag} characters after its last mention" in result
-    assert f"Order 12 sees 11 characters, and paid {DATA['counting'][-1]['last']:.2f} nats there." in result
+    assert f"{lag} characters after its last mention: you had read" in result
+    assert f"Order 12 sees only 11 characters, and paid {DATA['counting'][-1]['last']:.2f} nats there." in result
 
 
 def test_what_is_no_single_letter_is_no_guess(game):
@@ -198,6 +199,16 @@ def test_it_fits_a_phone_and_breaks_no_rule_of_axe(browser, theme):
         play(page.locator("figure"), guesses)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         assert [line for line in axe.violations(page) if line.split(":")[0] not in WHOLE] == []
+    page.close()
+
+
+def test_a_script_that_does_not_arrive_is_named_and_no_network_is_blamed(browser, tmp_path):
+    shutil.copytree(FOLDER, tmp_path / "browser", ignore=shutil.ignore_patterns("models", "guesses.js"))
+    (tmp_path / "index.html").write_text(live.figure("guesses"), encoding="utf8")
+    page = browser.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    fault = "The script guesses.js did not arrive. The demonstration cannot run here; load the page again"
+    expect(page.get_by_role("alert")).to_contain_text(fault)
     page.close()
 
 

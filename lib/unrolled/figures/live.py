@@ -89,7 +89,8 @@ def demonstration(model: nn.Module | str, vocabulary: Any = None) -> Demonstrati
 def descriptions() -> dict[str, dict[str, Any]]:
     """Return the book's demonstrations by name, in the order of the page *Playground*.
 
-    Each has its ``networks``, its ``caption``, the text for its picture, ``alt``, and what it shows first, ``data``.
+    Each has its ``networks``, if any, its ``caption``, the text for its picture, ``alt``, and what it shows first,
+    ``data``.
     """
     return tomllib.loads(_file("demonstrations.toml"))
 

@@ -71,17 +71,23 @@ Unrolled.guesses = async (place, _networks, data) => {
     const story = data.pieces.slice(0, -1).join("");
     const lag = story.length - story.lastIndexOf(data.hero) - data.hero.length;
     const longest = data.counting.at(-1);
-    const seen = data.counting.map(({ order }) => order - 1).join(", ");
-    const heads = ["", "nats a letter", "perplexity", "nats at the last place"];
+    const listed = (numbers) => numbers.join(", ").replace(/, (?=\d+$)/, " and ");
+    const orders = data.counting.map(({ order }) => order);
+    const heads = ["nats a letter", "perplexity", "nats at the last place"];
     const table = element(
       "table",
       { className: "pg-mentions" },
       element(
         "caption",
         {},
-        `What you pay at these places, and what models pay that have counted, in other stories, what follows the last ${seen.replace(/, (?=\d+$)/, " or ")} characters`,
+        `What you pay at these places, and what models of order ${listed(orders)} pay, which have counted in other ` +
+          `stories what follows the last ${listed(orders.map((order) => order - 1))} characters`,
       ),
-      element("thead", {}, element("tr", {}, ...heads.map((name) => element(name ? "th" : "td", {}, name)))),
+      element(
+        "thead",
+        {},
+        element("tr", {}, element("td"), ...heads.map((head) => element("th", { scope: "col" }, head))),
+      ),
       element(
         "tbody",
         {},
@@ -89,25 +95,17 @@ Unrolled.guesses = async (place, _networks, data) => {
         ...data.counting.map((each) => row(`order ${each.order}`, each.nats, each.perplexity, each.last)),
       ),
     );
-    result.replaceChildren(
-      element(
-        "p",
-        {},
-        `You were right in ${right()} of ${places} places. A model pays −ln p nats for a letter to which it gave the ` +
-          `probability p. One that is right as often as you, gives its first guess a probability of ${share} and ` +
-          `shares out the rest equally among the other ${data.symbols - 1} symbols, pays ${nats.toFixed(2)} nats a ` +
-          `letter at these places: a perplexity of ${Math.exp(nats).toFixed(2)}, as if it chose among that many letters.`,
-      ),
-      table,
-      element(
-        "p",
-        {},
-        (knew
-          ? `At the last place you knew the name, ${lag} characters after its last mention, since you had read how the story began. `
-          : `The last place asked for ${data.hero}, ${lag} characters after its last mention; the story began with the name. `) +
-          `Order ${longest.order} sees ${longest.order - 1} characters, and paid ${longest.last.toFixed(2)} nats there.`,
-      ),
-    );
+    const earned =
+      `You were right in ${right()} of ${places} places. A model pays −ln p nats for a letter to which it gave the ` +
+      `probability p. Suppose one is right as often as you, gives each first guess a probability of ${share}, and shares ` +
+      `out the rest equally among the other ${data.symbols - 1} symbols. It pays ${nats.toFixed(2)} nats a letter at ` +
+      `these places: a perplexity of ${Math.exp(nats).toFixed(2)}, as if it chose at random among that many letters.`;
+    const name =
+      (knew
+        ? `At the last place you knew the name, ${lag} characters after its last mention: you had read how the story began.`
+        : `The last letter begins the name from the story’s opening, ${data.hero}, last mentioned ${lag} characters before.`) +
+      ` Order ${longest.order} sees only ${longest.order - 1} characters, and paid ${longest.last.toFixed(2)} nats there.`;
+    result.replaceChildren(element("p", {}, earned), table, element("p", {}, name));
     controls.replaceChildren(button("Again", again));
     place.append(result, controls); // the way of the Tab key is from what is read to the button
     result.focus();
@@ -137,7 +135,7 @@ Unrolled.guesses = async (place, _networks, data) => {
     controls.replaceChildren(asked);
     place.replaceChildren(text, controls, score);
     show();
-    say("Ten letters are missing.");
+    say("Type the letter that comes next. There are ten to guess.");
   }
 
   function again() {
