@@ -1,4 +1,4 @@
-"""Probes: what is there is found, what is not there is not, and what is learnt by heart shows in the control."""
+"""Probes: what is there is found, what is not there is not, and what is learned by heart shows in the control."""
 
 import inspect
 import math

@@ -1,4 +1,4 @@
-"""What a linear probe reads off a layer's states, and how much of it the probe has learnt by heart (chapter 10)."""
+"""What a linear probe reads off a layer's states, and how much of it the probe has learned by heart (chapter 10)."""
 
 import random
 from collections.abc import Hashable, Sequence
