@@ -1,6 +1,6 @@
 """The protocol's table of searches: of which contenders the best setting lies at an end of what was tried.
 
-The directive ``{searches}`` stands for it; it is read from ``lab/chosen.toml``.
+The directive ``{searches}`` stands for it.
 """
 
 import tomllib
@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 
 from extensions import fill
 
+CHOSEN = Path(__file__).resolve().parents[2] / "lab" / "chosen.toml"  # the pages are made of a copy without it
 WORDS = {
     "learning_rate": "learning rate", "forget_bias": "forget bias", "input_bias": "input bias",
     "update_bias": "update bias", "radius": "radius", "input_scale": "input scale",
@@ -35,9 +36,9 @@ def unsettled(entry: dict[str, Any]) -> list[str]:
     return [knob for knob, (at, of) in places.items() if knob in WORDS and of > 1 and at in (1, of)]
 
 
-def searches(root: Path) -> str:
+def searches(_: Path) -> str:
     """Return a row for each search: its contenders, and how many are not settled, by knob."""
-    content = tomllib.loads((root / "lab" / "chosen.toml").read_text(encoding="utf8"))
+    content = tomllib.loads(CHOSEN.read_text(encoding="utf8"))
     rows = ["| search | contenders | not settled | at an end |", "|---|---:|---:|---|"]
     for name, entries in content.items():
         at_end = [unsettled(entry) for entry in entries.values()]
