@@ -43,7 +43,7 @@ def searches(_: Path) -> str:
     for name, entries in content.items():
         at_end = [unsettled(entry) for entry in entries.values()]
         knobs = sorted({knob for each in at_end for knob in each})
-        counts = ", ".join(f"{WORDS.get(knob, knob)} of {sum(knob in each for each in at_end)}" for knob in knobs)
+        counts = ", ".join(f"{WORDS.get(knob, knob)} ({sum(knob in each for each in at_end)})" for knob in knobs)
         link = f"{{ref}}`{name} <record-{name}>`"
         rows.append(f"| {link} | {len(entries)} | {sum(map(bool, at_end))} | {counts or '–'} |")
     return "\n".join(rows) + "\n"
