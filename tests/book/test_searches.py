@@ -30,7 +30,7 @@ def test_every_search_has_a_row_with_its_contenders_and_how_many_are_not_settled
     page = (html / "pages" / "protocol.html").read_text(encoding="utf8")
     assert len(searches(ROOT).splitlines()) == 2 + len(CHOSEN)
     for name, entries in CHOSEN.items():
-        row = "<" + page[page.index(f'record-{name}"') :].partition("</tr>")[0]
+        row = "<" + page[page.rindex(f'record-{name}"') :].partition("</tr>")[0]
         wrong = sum(bool(unsettled(entry)) for entry in entries.values())
         assert re.sub(r"<[^>]+>", " ", row).split()[:3] == [name, str(len(entries)), str(wrong)]
 
