@@ -162,7 +162,7 @@ def test_what_is_paid_follows_from_how_often_the_reader_was_right(game, wrong):
 def test_beside_it_stands_what_counting_models_pay(game):
     play(game, LETTERS)
     rows = game.locator("tbody tr")
-    assert rows.locator("th").all_inner_texts() == ["you", "order 3", "order 6", "order 12"]
+    assert rows.locator("th").all_inner_texts() == ["as often right as you", "order 3", "order 6", "order 12"]
     for row, each in zip(rows.all()[1:], DATA["counting"], strict=True):
         assert row.locator("td").all_inner_texts() == [f"{each[name]:.2f}" for name in ("nats", "perplexity", "last")]
     result = game.locator(".pg-result").inner_text()

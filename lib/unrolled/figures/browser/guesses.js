@@ -80,8 +80,9 @@ Unrolled.guesses = async (place, _networks, data) => {
       element(
         "caption",
         {},
-        `What you pay at these places, and what models of order ${listed(orders)} pay, which have counted in other ` +
-          `stories what follows the last ${listed(orders.map((order) => order - 1))} characters`,
+        "What such a model pays at these places, which were chosen, and what models of order " +
+          `${listed(orders)} pay, which have counted in other stories what follows ` +
+          `the last ${listed(orders.map((order) => order - 1))} characters`,
       ),
       element(
         "thead",
@@ -91,14 +92,14 @@ Unrolled.guesses = async (place, _networks, data) => {
       element(
         "tbody",
         {},
-        row("you", nats, Math.exp(nats), last),
+        row("as often right as you", nats, Math.exp(nats), last),
         ...data.counting.map((each) => row(`order ${each.order}`, each.nats, each.perplexity, each.last)),
       ),
     );
     const earned =
       `You were right in ${right()} of ${places} places. A model pays −ln p nats for a letter to which it gave the ` +
-      `probability p. Suppose one is right as often as you, gives each first guess a probability of ${share}, and shares ` +
-      `out the rest equally among the other ${data.symbols - 1} symbols. It pays ${nats.toFixed(2)} nats a letter at ` +
+      `probability p. Suppose one is right as often as you and knew so beforehand: it gives each first guess a probability ` +
+      `of ${share}, and shares out the rest equally among the other ${data.symbols - 1} symbols. It pays ${nats.toFixed(2)} nats a letter at ` +
       `these places: a perplexity of ${Math.exp(nats).toFixed(2)}, as if it chose at random among that many letters.`;
     const name =
       (knew
