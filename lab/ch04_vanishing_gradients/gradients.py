@@ -1,15 +1,18 @@
 """What becomes of the gradient of a vanilla language model: before, during and after training (chapter 4)."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn.functional import cross_entropy
 
+from lab.engine import search
 from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.texts import encoded
-from lab.engine.training import NATS, model_of, recipe_of
+from lab.engine.training import NATS, fit, model_of, recipe_of
 from unrolled import cells, settings
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
@@ -19,14 +22,29 @@ from unrolled.training import train
 def untrained(config: Config, vocab_size: int) -> LanguageModel:
     """Return the untrained model of a configuration, its cell drawn last and with the ``initialisation`` named there.
 
-    Where the initialisation is None, the recurrent weights begin as PyTorch's do.
+    Where the initialisation is None, the recurrent weights begin as PyTorch's do. The input weights are drawn with the
+    standard deviation ``input_deviation``, where there is one.
     """
     model = model_of(config, vocab_size)
     cell = model.core.layers[0]
-    model.core.layers[0] = cells.RNNCell(cell.input_size, cell.hidden_size, **cell.options())
+    model.core.layers[0] = cell = cells.RNNCell(cell.input_size, cell.hidden_size, **cell.options())
     if config["initialisation"] is not None:
-        cells.initialise(model.core.layers[0], config["initialisation"])
+        cells.initialise(cell, config["initialisation"])
+    if "input_deviation" in config:
+        nn.init.normal_(cell.W_xh, std=config["input_deviation"])
     return model
+
+
+def search_rate(config: Config, seed: int, folder: Path) -> dict:
+    """Search the learning rate of a network; all trials begin with the same weights."""
+    read = encoded(config)
+
+    def trial(tried: Config, updates: int, name: str) -> float:
+        make = partial(untrained, tried)
+        network = fit(tried, seed, folder, text=read, untrained=make, until=updates, name=name).model
+        return evaluate(network, read.held_out).nats_per_symbol
+
+    return search.search(config, seed, folder, trial)
 
 
 def last_loss(model: LanguageModel, targets: torch.Tensor) -> gradients.Loss:
@@ -186,27 +204,40 @@ def histogram_axes(config: Config) -> dict:
 
 
 WATCHED = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
-_REMEDIES = {  # nonlinearity, initialisation of W_hh, learning rate
-    "tanh": ("tanh", None, 1e-2),
-    "sigmoid": ("sigmoid", None, 1e-2),
-    "irnn": ("relu", "identity", 1e-3),
-    "orthogonal": ("tanh", "orthogonal", 1e-2),
+STARTS = {  # nonlinearity, initialisation of W_hh, and what else
+    "tanh": ("tanh", None, {}),
+    "sigmoid": ("sigmoid", None, {}),
+    "orthogonal": ("tanh", "orthogonal", {}),
+    "irnn": ("relu", "identity", {}),
+    "irnn, small inputs": ("relu", "identity", {"input_deviation": 1e-3}),  # as Le et al. 2015 draw it
 }
+RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 
 
 def _vanilla(kind: str) -> Config:
-    nonlinearity, initialisation, _ = _REMEDIES[kind]
+    nonlinearity, initialisation, more = STARTS[kind]
     network = model("LanguageModel", hidden_size=128, cell_options={"nonlinearity": nonlinearity})
-    return {"model": network, "initialisation": initialisation}
+    return {"model": network, "initialisation": initialisation} | more
 
 
 SIZE = {"updates": 2000, "symbols_per_update": 2048}
-BY_LAG = {
-    kind: _vanilla(kind)
-    | {"text": text("stories", 2_000_000), "recipe": recipe(**SIZE, seq_len=64, learning_rate=rate)}
-    | {"sequences": 64, "steps": 128, "watched": WATCHED}
-    for kind, (_, _, rate) in _REMEDIES.items()
-}
+
+
+def _by_lag(kind: str) -> Config:
+    """Return a network before its learning rate is chosen."""
+    return _vanilla(kind) | {"text": text("stories", 2_000_000), "recipe": recipe(**SIZE, seq_len=64)}
+
+
+def _searched(kind: str) -> Config:
+    return _by_lag(kind) | {"grid": search.grid(RATES, [{}]), "keep": [[0.25, 3]]}
+
+
+def _watched(kind: str) -> Config:
+    setting = search.chosen("gradient-lag-tuning", kind)
+    probed = {"sequences": 64, "steps": 128, "watched": WATCHED}
+    return search.with_setting(_by_lag(kind), setting) | probed
+
+
 BY_WINDOW = {  # labelled by T
     str(seq_len): _vanilla("tanh")
     | {"text": text("tinystories-sample")}
@@ -217,10 +248,18 @@ BY_WINDOW = {  # labelled by T
 
 EXPERIMENTS = (
     Experiment(
+        "gradient-lag-tuning",
+        "Stories: the learning rate of vanilla networks that begin in five ways",
+        search.TRIALS,
+        {kind: partial(_searched, kind) for kind in STARTS},
+        search_rate,
+        seeds=1,
+    ),
+    Experiment(
         "gradient-lag",
-        "Stories: the last prediction's gradient against lag, before and after training, for four beginnings",
+        "Stories: the last prediction's gradient against lag, before and after training, for five beginnings",
         LAG,
-        BY_LAG,
+        {kind: partial(_watched, kind) for kind in STARTS},
         measure_lag,
         lag_axes,
         seeds=5,

@@ -113,16 +113,28 @@ def test_a_gradients_path_is_named_by_its_term(t, s):
         rf"\partial^{{+}}L/\partial\mathbf{{h}}_{{{t}}}",
     )
     assert f"path from loss {t} to use {s}:" in texts
-    assert texts.count(f"${use}$") == texts.count(f"${loss}$") == 1  # beside the first arrow and the last
+    assert texts.count(rf"$({use})^\top$") == texts.count(f"${loss}$") == 1  # beside the last arrow and the first
     (term,) = [text for text in texts if use in text and loss in text]
     factors = [int(step) for step in re.findall(r"\{J\}\}?_\{(\d)\}", term)]
     assert factors == list(range(t, s, -1))  # the latest on the left
+
+
+def test_every_number_of_the_backward_pass_stands_beside_its_arrow():
+    fig = diagrams.gradient_messages([0.2, 0.7, 0.1], own=[-0.1, 0.3], passed=[0.05, 0.4], shares=[-0.02, 0.25])
+    assert directions(fig, canvas.BACK) == Counter(down=4, left=2)
+    places = {text.get_text(): text.get_position() for text in fig.axes[0].texts}
+    first, second = (places[f"$h_{{{step}}}=${value}"] for step, value in ((1, "0.70"), (2, "0.10")))
+    for state, own, share in ((first, "−0.100", "−0.020"), (second, "+0.300", "+0.250")):
+        assert state[0] < places[own][0] < state[0] + 0.3 > places[share][0]
+        assert places[own][1] > state[1] > places[share][1]
+    assert places["+0.050"][0] < first[0] < places["+0.400"][0] < second[0]
 
 
 @pytest.mark.parametrize(
     "fig",
     [
         *(diagrams.rnn_unrolled, diagrams.language_model, diagrams.window_network, diagrams.gradient_paths),
+        lambda: diagrams.gradient_messages([0.2, -0.7, 0.1, 0.4], *[[-0.12, 0.36, -0.217]] * 3),
         *(diagrams.encoder_decoder, diagrams.stacked_layers),
         *(diagrams.lstm_cell, lambda: diagrams.lstm_cell("gradient")),
         *(diagrams.gru_cell, lambda: diagrams.gru_cell("gradient")),
@@ -309,6 +321,10 @@ def test_what_does_not_fit_is_refused():
         diagrams.gradient_paths(6)
     with pytest.raises(ValueError, match="t is 2 and s is 3; 1 ≤ s ≤ t ≤ 4"):
         diagrams.gradient_paths(4, t=2, s=3)
+    with pytest.raises(ValueError, match="there are 5 steps; from 1 to 4"):
+        diagrams.gradient_messages([0.0] * 6, [0.0] * 5, [0.0] * 5, [0.0] * 5)
+    with pytest.raises(ValueError, match="own, passed and shares have lengths 1, 2, 2; 2 is expected"):
+        diagrams.gradient_messages([0.0] * 3, [0.0], [0.0] * 2, [0.0] * 2)
     with pytest.raises(ValueError, match="path is 'keep'; None or one of 'cell', 'forget', 'input', 'candidate', "):
         diagrams.lstm_cell("keep")
     with pytest.raises(ValueError, match="path is 'cell'; None or one of 'keep', 'update', 'reset', 'candidate', "):

@@ -15,6 +15,7 @@ W_XH, W_HH, W_HY = SLATE, MAGENTA, OLIVE  # colours of the weights, each readabl
 BACK, FAINT = "#b5174f", "#b5b5b5"  # the path of a gradient, and what is not on the path
 SIZE = 17  # of letters, in points: about 8 on a phone
 SMALL, LEGIBLE = 13, 14  # of smaller letters, in points; LEGIBLE is 8 on a phone, in a drawing of 6.5 inches
+LOW, MIDDLE, HIGH = 0.45, 1.7, 2.95  # heights of inputs, states and outputs of an unrolled network, in inches
 X, H, Y = r"\mathbf{x}", r"\mathbf{h}", r"\hat{\mathbf{y}}"  # the vectors' names
 
 

@@ -4,10 +4,12 @@ from matplotlib.figure import Figure
 
 from unrolled.figures.canvas import (
     BACK,
-    FAINT,
     GREY,
+    HIGH,
     INPUT,
     LEGIBLE,
+    LOW,
+    MIDDLE,
     OUTPUT,
     SMALL,
     STATE,
@@ -22,6 +24,7 @@ from unrolled.figures.canvas import (
     weight,
 )
 from unrolled.figures.gated import GRU_PATHS, LSTM_PATHS, gru_cell, lstm_cell
+from unrolled.figures.paths import gradient_messages, gradient_paths
 from unrolled.figures.roles import GREEN, ramp
 from unrolled.figures.scans import scan_tree
 
@@ -29,6 +32,7 @@ __all__ = [
     "GRU_PATHS",
     "LSTM_PATHS",
     "encoder_decoder",
+    "gradient_messages",
     "gradient_paths",
     "gru_cell",
     "language_model",
@@ -38,8 +42,6 @@ __all__ = [
     "stacked_layers",
     "window_network",
 ]
-
-LOW, MIDDLE, HIGH = 0.45, 1.7, 2.95  # heights of inputs, states and outputs, in inches
 
 
 def _column(sheet: Sheet, x: float, step: object) -> None:
@@ -249,59 +251,4 @@ def stacked_layers(layers: int = 2, steps: int = 4) -> Figure:
                 sheet.arrow((x, y - rise + 0.25), (x, y - 0.25), colour=W_HY if row > layers else W_XH)
             if inside and step < steps:
                 sheet.arrow((x + 0.37, y), (x + between - 0.37, y), colour=W_HH)
-    return sheet.finish()
-
-
-def gradient_paths(steps: int = 4, t: int = 4, s: int = 2) -> Figure:
-    """Draw the path of the gradient from one step's loss back to one use of the recurrent weights, and name it.
-
-    The path from L_t leads back through the states, with one Jacobian for each, and leaves them at step s with the
-    immediate derivative: one term of the double sum (:eq:`eq-double-sum`), written out above the drawing. The arrows of
-    the forward pass are grey.
-
-    Args:
-        steps: T, the length of the sequence, 2 to 5.
-        t: the step of the loss.
-        s: the step at which the weights are used, at most t.
-
-    Raises:
-        ValueError: `steps` is out of range, or 1 ≤ s ≤ t ≤ steps does not hold.
-
-    Example:
-        >>> from matplotlib import pyplot as plt
-        >>> figure = gradient_paths(steps=4, t=4, s=2)
-        >>> sum("^\\\\top$" in text.get_text() for text in figure.axes[0].texts)  # beside arrows: J_4 and J_3
-        2
-        >>> plt.close(figure)
-    """
-    if not 2 <= steps <= 5:
-        raise ValueError(f"steps is {steps}; from 2 to 5 fit on a page")
-    if not 1 <= s <= t <= steps:
-        raise ValueError(f"t is {t} and s is {s}; 1 ≤ s ≤ t ≤ {steps} is expected")
-    start, between = 0.5, 1.45
-    sheet = Sheet(start + between * steps + 1.05, 4.1)
-    jacobians = "".join(rf"\mathbf{{J}}_{{{step}}}\," for step in range(t, s, -1))
-    use = rf"\partial^{{+}}\mathbf{{h}}_{{{s}}}/\partial\mathbf{{W}}_{{hh}}"
-    loss = rf"\partial^{{+}}L/\partial\mathbf{{h}}_{{{t}}}"
-    sheet.text(start - 0.31, 3.8, f"path from loss {t} to use {s}:", BACK, "left", LEGIBLE)
-    sheet.text(start + 2.6, 3.8, rf"$({jacobians}{use})^\top\,{loss}$", BACK, "left")
-    sheet.box(start, MIDDLE, vector(H, 0), "white")
-    for step in range(1, steps + 1):
-        x = start + between * step
-        on_path = s < step <= t  # the path leads from this state to the one before
-        sheet.box(x, LOW, weight("hh"), INPUT, width=0.84)
-        sheet.box(x, MIDDLE, vector(H, step), STATE)
-        sheet.box(x, HIGH, rf"$L_{{{step}}}$", OUTPUT)
-        ends = (x - 0.31, MIDDLE), (x - between + 0.31, MIDDLE)
-        sheet.arrow(*(ends if on_path else reversed(ends)), colour=BACK if on_path else FAINT)
-        if on_path:
-            sheet.text(x - between / 2, MIDDLE + 0.24, rf"$\mathbf{{J}}_{{{step}}}^\top$", BACK)
-        ends = (x, HIGH - 0.25), (x, MIDDLE + 0.25)
-        sheet.arrow(*(ends if step == t else reversed(ends)), colour=BACK if step == t else FAINT)
-        ends = (x, MIDDLE - 0.25), (x, LOW + 0.25)
-        sheet.arrow(*(ends if step == s else reversed(ends)), colour=BACK if step == s else FAINT)
-        if step == t:
-            sheet.text(x + 0.12, (MIDDLE + HIGH) / 2, f"${loss}$", BACK, "left", LEGIBLE)
-        if step == s:
-            sheet.text(x + 0.12, (LOW + MIDDLE) / 2, f"${use}$", BACK, "left", LEGIBLE)
     return sheet.finish()
