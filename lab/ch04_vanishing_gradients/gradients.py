@@ -211,7 +211,7 @@ STARTS = {  # nonlinearity, initialisation of W_hh, and what else
     "irnn": ("relu", "identity", {}),
     "irnn, small inputs": ("relu", "identity", {"input_deviation": 1e-3}),  # as Le et al. 2015 draw it
 }
-RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 
 
 def _vanilla(kind: str) -> Config:

@@ -13,6 +13,7 @@ from unrolled.figures.canvas import (
     LOW,
     MIDDLE,
     OUTPUT,
+    SMALL,
     STATE,
     H,
     Sheet,
@@ -73,7 +74,7 @@ def gradient_paths(steps: int = 4, t: int = 4, s: int = 2) -> Figure:
         if step == t:
             sheet.text(x + 0.12, (MIDDLE + HIGH) / 2, f"${loss}$", BACK, "left", LEGIBLE)
         if step == s:
-            sheet.text(x + 0.12, (LOW + MIDDLE) / 2, rf"$({use})^\top$", BACK, "left", LEGIBLE)
+            sheet.text(x + 0.08, (LOW + MIDDLE) / 2, rf"$({use})^\top$", BACK, "left", SMALL)
     return sheet.finish()
 
 

@@ -230,10 +230,10 @@ def heatmap(
     # A letter of 11 points is 0.6 · 11 / 72 = 0.092 inches wide.
     size = (max(7.0, 1.7 + 0.115 * width * (columns is not None)), min(6.0, max(2.4, 1.1 + 0.16 * height)))
     fig, ax = plt.subplots(figsize=size)
-    limit = limit or np.nanmax(np.abs(matrix)) or 1.0
     least, most = np.nanmin(matrix), np.nanmax(matrix)
+    darkest, limit = -limit if limit else least, limit or np.nanmax(np.abs(matrix)) or 1.0
     if logarithms:
-        colours = {"cmap": "cividis", "vmin": least, "vmax": most}
+        colours = {"cmap": "cividis", "vmin": darkest, "vmax": most}
     elif least < 0 and most <= 0:  # of one sign: half of the colours is enough
         colours = {"cmap": "Blues_r", "vmin": -limit, "vmax": 0.0}
     elif least >= 0 and most > 0:
