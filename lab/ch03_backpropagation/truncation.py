@@ -112,7 +112,9 @@ BIAS = {
     "cosine": Metric(
         "", "of the truncated gradient in W_hh with the full one, each averaged over all batches", ("point", "length")
     ),
-    "kept": Metric("", "what the averaged truncated one has of the averaged full one's length", ("point", "length")),
+    "kept": Metric(
+        "", "the projection of the averaged truncated one onto the full one, as a share of that", ("point", "length")
+    ),
     "cosine_same_batch": Metric("", "of the two in one batch, the mean over the batches", ("point", "length")),
     "cosine_one_batch": Metric("", "of one batch's full gradient with the average over half of them", ("point",)),
     "cosine_halves": Metric("", "of the averages over the two halves of the batches", ("point",)),
