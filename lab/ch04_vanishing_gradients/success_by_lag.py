@@ -109,12 +109,12 @@ def is_asked(task: str, lag: int, name: str) -> bool:
     return lag < 200 or solves(task, 50, name) and (lag == 200 or solves(task, 200, name))
 
 
-def contenders(lags: Sequence[int]) -> dict[str, Callable[[], Config]]:
-    """Return the networks that are trained at the lags, by their labels."""
+def contenders(task_names: Sequence[str], lags: Sequence[int]) -> dict[str, Callable[[], Config]]:
+    """Return the networks that are trained on the tasks at the lags, by their labels."""
     return {
         f"{task} {lag}: {name}": partial(contender, task, lag, name)
         for lag in lags
-        for task in TASKS
+        for task in task_names
         for name in CELLS
         if is_asked(task, lag, name)
     }
@@ -139,9 +139,18 @@ EXPERIMENTS = (
     ),
     Experiment(
         "success-by-lag",
-        "Adding, copying, write–ignore–read: how many seeds of each network solve the task, and how soon, by lag",
+        "Adding, write–ignore–read: how many seeds of each network solve the task, and how soon, by lag",
         METRICS,
-        contenders([20, 50, 100]),
+        contenders(["adding", "flip-flop"], [20, 50, 100]),
+        measure,
+        seeds=5,
+        small=SMALL,
+    ),
+    Experiment(
+        "copying-by-lag",
+        "Copying ten symbols: how many seeds of each network solve the task, and how soon, by lag",
+        METRICS,
+        contenders(["copy"], [20, 50, 100]),
         measure,
         seeds=5,
         small=SMALL,
@@ -150,7 +159,7 @@ EXPERIMENTS = (
         "success-beyond",
         "Adding, copying, write–ignore–read at 200 and 400 steps, by the networks that solve them at 50",
         METRICS,
-        contenders([200, 400]),
+        contenders([*TASKS], [200, 400]),
         measure,
         seeds=5,
         small=SMALL,
