@@ -222,3 +222,16 @@ def test_it_may_come_before_the_networks_and_after_them(browser, tmp_path):
         for name in names:
             expect(page.locator(f"figure[data-show={name}]")).to_have_class("demonstration pg-lives")
         page.close()
+
+
+def test_without_scripts_there_are_the_gaps_and_the_letters_to_unfold(browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.set_content(live.figure("guesses"))
+    assert (
+        page.locator("p").inner_text().count("_") == 10 and DATA["pieces"][0].strip() in page.locator("p").inner_text()
+    )
+    folded = page.locator("details")
+    expect(folded).not_to_have_attribute("open", "")
+    assert folded.text_content() == "The letters" + ", ".join(LETTERS)
+    context.close()

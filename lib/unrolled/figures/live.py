@@ -117,12 +117,20 @@ def figure(name: str, root: str = "") -> str:
         (
             f'<figure class="demonstration" data-show="{name}" data-models="{" ".join(description["networks"])}">',
             f'<img src="{root}browser/{name}.png" alt="{html.escape(description["alt"])}">',
+            *([_without_scripts(description["data"]["pieces"])] if "pieces" in description["data"] else []),
             f'<script type="application/json">{data}</script>',
             f"<figcaption>{html.escape(description['caption'], quote=False)}</figcaption>",
             "</figure>",
             f'<script defer src="{root}browser/page.js"></script>',
         )
     )
+
+
+def _without_scripts(pieces: list[str]) -> str:
+    """Return a text with a gap where each piece but the first begins, and below it the letters to unfold."""
+    gapped = html.escape("_".join([pieces[0], *(piece[1:] for piece in pieces[1:])]), quote=False)
+    letters = html.escape(", ".join(piece[0] for piece in pieces[1:]), quote=False)
+    return f"<noscript><p>{gapped}</p><details><summary>The letters</summary>{letters}</details></noscript>"
 
 
 def _page(names: list[str], figures: str, weights: list[str]) -> str:
