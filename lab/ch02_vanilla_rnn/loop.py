@@ -16,8 +16,10 @@ SEARCHED = "window-tuning"
 
 
 def configuration(window: int) -> Config:
-    """Return a window network before its settings are chosen."""
-    return BUDGETS.base("rnn", UPDATES) | {"model": model("FixedWindowLM", window=window)}
+    """Return a window network before its settings are chosen; it has no state that could be reset."""
+    base = BUDGETS.base("rnn", UPDATES)
+    updating = {name: value for name, value in base["recipe"].items() if name != "reset"}
+    return base | {"model": model("FixedWindowLM", window=window), "recipe": updating}
 
 
 def variants(window: int) -> list[Setting]:
