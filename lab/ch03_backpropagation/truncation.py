@@ -159,7 +159,7 @@ TRUNCATED = {
     "batches": 160,
     "streams": 64,
     "steps": 128,
-    "lengths": _DOUBLED,
+    "lengths": [*_DOUBLED],
 }
 
 EXPERIMENTS = (

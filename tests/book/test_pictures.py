@@ -21,9 +21,9 @@ pytestmark = pytest.mark.book
 CHAPTERS = {path.stem: path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 # Drawn from a live training, or from what rounding decides: on another processor they look a little different.
 LIVE = {
-    *("fading-memory", "rnn-perplexity", "cost-by-position", "state-heatmap", "truncation-cosine"),
+    *("fading-memory", "rnn-perplexity", "cost-by-position", "state-heatmap"),
     *("early-stopping", "loss-and-text", "schedule"),
-    *("cliff-descent", "clipped-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
+    *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
     *("bottleneck", "bottleneck-gone", "state-probes", "alignment", "shuffled-weights"),
     *("cost-roofline", "scan-error", "recall-bound"),
