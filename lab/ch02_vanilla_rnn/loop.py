@@ -33,7 +33,10 @@ def variants(window: int) -> list[Setting]:
 
 def searched(window: int) -> Config:
     """Return a window network with what is to be tried."""
-    return configuration(window) | {"grid": grid(RATES["rnn"], variants(window)), "keep": [list(pair) for pair in BUDGETS.keep]}
+    return configuration(window) | {
+        "grid": grid(RATES["rnn"], variants(window)),
+        "keep": [list(pair) for pair in BUDGETS.keep],
+    }
 
 
 def contender(window: int) -> Config:
