@@ -75,7 +75,11 @@ def truncated_gradients(network: LanguageModel, streams: Streams, batches: int, 
 
 
 def compare(network: LanguageModel, streams: Streams, config: Config) -> dict:
-    """Return the metrics of one moment of the training, `BIAS` without the nats."""
+    """Return the metrics of one moment of the training, `BIAS` without the nats.
+
+    Raises:
+        ValueError: the batches are too few: the gradients of their halves point apart.
+    """
     by_length = {n: truncated_gradients(network, streams, config["batches"], n) for n in config["lengths"]}
     full = truncated_gradients(network, streams, config["batches"], streams.seq_len)
 
@@ -85,9 +89,13 @@ def compare(network: LanguageModel, streams: Streams, config: Config) -> dict:
         return (a @ d + b @ c) / 2
 
     squared, means = product(full, full), [half.mean(dim=0) for half in full.chunk(2)]
+    if squared <= 0:
+        raise ValueError(f"the gradients of the halves of {config['batches']} batches point apart; average over more")
     others = torch.stack(means[::-1]).repeat_interleave(len(full) // 2, dim=0)
     return {
-        "cosine": [(product(cut, full) / (product(cut, cut) * squared).sqrt()).item() for cut in by_length.values()],
+        "cosine": [
+            (product(cut, full) / (product(cut, cut).sqrt() * squared.sqrt())).item() for cut in by_length.values()
+        ],
         "kept": [(product(cut, full) / squared).item() for cut in by_length.values()],
         "cosine_same_batch": [torch.cosine_similarity(cut, full).mean().item() for cut in by_length.values()],
         "cosine_one_batch": torch.cosine_similarity(full, others).mean().item(),

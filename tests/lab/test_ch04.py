@@ -7,11 +7,11 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import lab
-from lab.ch04_vanishing_gradients import copy_adding, gradients, input_gradient
+from lab.ch04_vanishing_gradients import chaos, copy_adding, gradients, input_gradient, plain_descent, success_by_lag
 from lab.engine import tasks as engine_tasks
 from lab.engine.experiment import model, recipe, text
 from lab.engine.tasks import ending, initialised_cell
-from lab.engine.texts import Encoded
+from lab.engine.texts import Encoded, encoded
 from small_experiments import small
 from unrolled import cells, tasks
 from unrolled.cells import initialise
@@ -207,3 +207,44 @@ def test_a_signal_is_what_both_halves_agree_on(network, monkeypatch):
     halves.clear()
     opposed = True
     assert not any(input_gradient.probe(network, read, config)["signal"])
+
+
+# Random networks, plain descent, success by lag
+
+
+def test_a_silent_network_has_the_exponent_of_its_radius_and_a_driven_one_less():
+    generator = torch.Generator().manual_seed(0)
+    cell = initialise(cells.RNNCell(1, 16), "gaussian", 0.5, generator)
+    W = cell.W_hh.detach().double()
+    silent, driven = (chaos.exponent(W, drive, 400, torch.Generator().manual_seed(1)) for drive in (0.0, 1.0))
+    assert silent == pytest.approx(math.log(0.5), abs=0.02) and driven < silent - 0.1
+
+
+def test_descent_ends_where_the_loss_is_not_finite_and_clipping_holds_it():
+    free, clipped = (small("plain-descent", f"irnn{how}") | {"updates": 12} for how in ("", ", clipped"))
+    read = encoded(free)
+    ended, held = (plain_descent.descend(config, 0, read, rate=1e3) for config in (free, clipped))
+    assert ended["updates"] < 12 and math.isfinite(ended["norm"])
+    assert held["updates"] >= ended["updates"]
+
+
+def test_small_inputs_are_as_small_as_their_authors_draw_them():
+    torch.manual_seed(0)
+    drawn, usual = (
+        gradients.untrained(small("plain-descent", name), 50).core.layers[0].W_xh
+        for name in ("irnn, small inputs", "irnn")
+    )
+    assert drawn.std().item() == pytest.approx(1e-3, rel=0.3) and usual.std().item() > 0.05
+
+
+def test_what_failed_at_50_is_searched_at_20_and_what_did_not_at_200(monkeypatch):
+    monkeypatch.setattr(success_by_lag, "solves", lambda task, lag, name: name == "lstm")
+    searched = {
+        name: [lag for lag in (20, 50, 200) if success_by_lag.is_searched("adding", lag, name)]
+        for name in ("lstm", "tanh")
+    }
+    assert searched == {"lstm": [50, 200], "tanh": [20, 50]}
+    asked = {
+        name: [lag for lag in success_by_lag.LAGS if success_by_lag.is_asked("adding", lag, name)] for name in searched
+    }
+    assert asked == {"lstm": [20, 50, 100, 200, 400], "tanh": [20, 50, 100]}
