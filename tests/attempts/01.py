@@ -279,3 +279,154 @@ def price(order, characters):
     return evaluate(
         ngram.AddK(Counts(known[:characters], len(vocabulary), min(order, 5)), k=0.1), unseen, start=start
     ).perplexity
+
+
+# %% 1.9 narrowing | right | two ends, part by part
+def interval(text, chances):
+    low, high = Fraction(0, 1), Fraction(1, 1)
+    for i in range(len(text)):
+        left, size = low, high - low
+        for symbol, p in chances(text[:i]).items():
+            right = left + size * p
+            if symbol == text[i]:
+                low, high = left, right
+                break
+            left = right
+    return low, high - low
+
+
+# %% 1.9 narrowing | right | the interval of the text without its last letter
+def interval(text, chances):
+    if text == "":
+        return [Fraction(0), Fraction(1)]
+    low, width = interval(text[:-1], chances)
+    p = chances(text[:-1])
+    below = sum((p[letter] for letter in p if letter < text[-1]), Fraction(0))
+    return [low + width * below, width * p[text[-1]]]
+
+
+# %% 1.9 narrowing | wrong | floats
+def interval(text, chances):
+    low, width = 0.0, 1.0
+    for i, symbol in enumerate(text):
+        p = chances(text[:i])
+        low += width * float(sum(p[letter] for letter in p if letter < symbol))
+        width *= float(p[symbol])
+    return low, width
+
+
+# %% 1.9 narrowing | wrong | the end for the width
+def interval(text, chances):
+    low, high = Fraction(0), Fraction(1)
+    for i, symbol in enumerate(text):
+        p, size = chances(text[:i]), high - low
+        low += size * sum(p[letter] for letter in p if letter < symbol)
+        high = low + size * p[symbol]
+    return low, high
+
+
+# %% 1.9 narrowing | wrong | only the last letter is known
+def interval(text, chances):
+    low, width = Fraction(0), Fraction(1)
+    for i, symbol in enumerate(text):
+        p = chances(text[i - 1 : i] if i else "")
+        low += width * sum(p[letter] for letter in p if letter < symbol)
+        width *= p[symbol]
+    return low, width
+
+
+# %% 1.9 narrowing | wrong | the most probable letter first
+def interval(text, chances):
+    low, width = Fraction(0), Fraction(1)
+    for i, symbol in enumerate(text):
+        p = chances(text[:i])
+        order = sorted(p, key=p.get, reverse=True)
+        low += width * sum(p[letter] for letter in order[: order.index(symbol)])
+        width *= p[symbol]
+    return low, width
+
+
+# %% 1.9 narrowing | wrong | a string of digits
+def interval(text, chances):
+    low, width = Fraction(0), Fraction(1)
+    for i, symbol in enumerate(text):
+        p = chances(text[:i])
+        low += width * sum(p[letter] for letter in p if letter < symbol)
+        width *= p[symbol]
+    return digits(low, width)
+
+
+# %% 1.9 sizes | right | bits per symbol, whole bytes
+def sizes(order, length):
+    score = evaluate(ngram.KneserNey(counts, order), unseen[:length], start=start, streams=1)
+    told, new = bytes(training.text, "utf8"), bytes(held_out.text[:length], "utf8")
+    result = {"n-gram": math.ceil(score.bits_per_symbol * score.symbols / 8)}
+    result["bz2"] = len(bz2.compress(new))
+    result["lzma"] = len(lzma.compress(new))
+    result["bz2 after training"] = len(bz2.compress(told + new)) - len(bz2.compress(told))
+    result["lzma after training"] = len(lzma.compress(told + new)) - len(lzma.compress(told))
+    return result
+
+
+# %% 1.9 sizes | right | the logarithm to base 256
+def sizes(order, length):
+    nats = token_nats(ngram.KneserNey(counts, order), unseen[:length], start=start, streams=1)
+    result = {"n-gram": sum(nats) / math.log(256)}
+    for module in (bz2, lzma):
+        packed_size = lambda text: len(module.compress(text.encode()))
+        result[module.__name__] = packed_size(held_out.text[:length])
+        both = packed_size(training.text + held_out.text[:length])
+        result[module.__name__ + " after training"] = both - packed_size(training.text)
+    return result
+
+
+# %% 1.9 sizes | wrong | the whole held-out text
+def sizes(order, length):
+    model = ngram.KneserNey(counts, order)
+    result = {"n-gram": token_nats(model, unseen[:length], start=start, streams=1).sum() / math.log(2) / 8}
+    old, new = training.text.encode(), held_out.text.encode()
+    for name, pack in (("bz2", bz2.compress), ("lzma", lzma.compress)):
+        result[name] = len(pack(new))
+        result[name + " after training"] = len(pack(old + new)) - len(pack(old))
+    return result
+
+
+# %% 1.9 sizes | wrong | the training text behind
+def sizes(order, length):
+    model = ngram.KneserNey(counts, order)
+    result = {"n-gram": token_nats(model, unseen[:length], start=start, streams=1).sum() / math.log(2) / 8}
+    old, new = training.text.encode(), held_out.text[:length].encode()
+    for name, pack in (("bz2", bz2.compress), ("lzma", lzma.compress)):
+        result[name] = len(pack(new))
+        result[name + " after training"] = len(pack(new + old)) - len(pack(old))
+    return result
+
+
+# %% 1.9 sizes | wrong | add one for Kneser and Ney
+def sizes(order, length):
+    model = ngram.AddK(counts, order)
+    result = {"n-gram": token_nats(model, unseen[:length], start=start, streams=1).sum() / math.log(2) / 8}
+    old, new = training.text.encode(), held_out.text[:length].encode()
+    for name, pack in (("bz2", bz2.compress), ("lzma", lzma.compress)):
+        result[name] = len(pack(new))
+        result[name + " after training"] = len(pack(old + new)) - len(pack(old))
+    return result
+
+
+# %% 1.9 sizes | wrong | strings for bytes
+def sizes(order, length):
+    model = ngram.KneserNey(counts, order)
+    result = {"n-gram": token_nats(model, unseen[:length], start=start, streams=1).sum() / math.log(2) / 8}
+    for name, pack in (("bz2", bz2.compress), ("lzma", lzma.compress)):
+        result[name] = len(pack(held_out.text[:length]))
+        result[name + " after training"] = len(pack(training.text + held_out.text[:length])) - len(pack(training.text))
+    return result
+
+
+# %% 1.9 sizes-answers | wrong | shares of the text
+found = {way: size / len(unseen) for way, size in sizes(12, len(unseen)).items()}
+reason = "c"
+
+# %% 1.9 sizes-answers | wrong | order 8
+found = sizes(8, len(held_out.text))
+reason = "c"

@@ -256,3 +256,109 @@ def steps_to_forget(cell, inputs, one, other):
         walks.append(states)
     apart = [float((a - b).norm()) for a, b in zip(*walks)]
     return next(n for n, x in enumerate(apart) if x < apart[0] / 100)
+
+
+# %% 2.10 first-loss | right | a new parameter
+def losses(factor, number):
+    net = fresh(number)
+    net.output.weight = nn.Parameter(factor * net.output.weight.detach())
+    return np.array(train(net, known, recipe, progress=False).losses)
+
+
+# %% 2.10 first-loss | right | through data
+def losses(factor, number):
+    net = fresh(number)
+    net.output.weight.data.mul_(factor)
+    history = train(net, known, recipe, progress=False)
+    return tuple(history.losses)
+
+
+# %% 2.10 first-loss | wrong | changed where gradients are recorded
+def losses(factor, number):
+    net = fresh(number)
+    net.output.weight *= factor
+    return train(net, known, recipe, progress=False).losses
+
+
+# %% 2.10 first-loss | wrong | no longer trained
+def losses(factor, number):
+    net = fresh(number)
+    net.output.weight.requires_grad = False
+    net.output.weight *= factor
+    return train(net, known, recipe, progress=False).losses
+
+
+# %% 2.10 first-loss | wrong | all weights of the layer
+def losses(factor, number):
+    net = fresh(number)
+    with torch.no_grad():
+        for weight in net.output.parameters():
+            weight *= factor
+    return train(net, known, recipe, progress=False).losses
+
+
+# %% 2.10 first-loss | wrong | multiplied after the training
+def losses(factor, number):
+    net = fresh(number)
+    history = train(net, known, recipe, progress=False)
+    net.output.weight.data *= factor
+    return history.losses
+
+
+# %% 2.10 first-loss | wrong | the rate and not the weights
+def losses(factor, number):
+    faster = Recipe(60, batch=32, seq_len=16, learning_rate=3e-3 * factor, schedule="constant")
+    return train(fresh(number), known, faster, progress=False).losses
+
+
+# %% 2.10 first-loss-answers | right | loops, and a string
+first, back = {}, {}
+for factor in (1, 3, 10, 30):
+    firsts, waits = [], []
+    for number in (0, 1, 2):
+        run = losses(factor, number)
+        firsts.append(run[0])
+        n = 0
+        while run[n] > math.log(59):
+            n += 1
+        waits.append(n)
+    first[factor], back[factor] = sum(firsts) / 3, sum(waits) / 3
+expected = "log(V) + s**2/2"
+reason = "A"
+
+# %% 2.10 first-loss-answers | right | tensors, and a function
+first, back = {}, {}
+for factor in (1, 3, 10, 30):
+    run = torch.tensor([losses(factor, number) for number in range(3)])
+    first[factor] = run.mean(dim=0)[0]
+    back[factor] = (run > math.log(len(vocabulary))).cumprod(dim=1).sum(dim=1).double().mean()
+expected = lambda s, V: math.log(V * math.exp(s * s / 2))
+reason = "a"
+
+# %% 2.10 first-loss-answers | wrong | as long as the first was above the last
+runs = {factor: np.array([losses(factor, number) for number in range(3)]) for factor in (1, 3, 10, 30)}
+first = {factor: run[:, 0].mean() for factor, run in runs.items()}
+back = {factor: (run > run[:, -1:]).sum(axis=1).mean() for factor, run in runs.items()}
+expected = sp.log(V) + s**2 / 2
+reason = "a"
+
+# %% 2.10 first-loss-answers | wrong | the largest of many logits
+runs = {factor: np.array([losses(factor, number) for number in range(3)]) for factor in (1, 3, 10, 30)}
+first = {factor: run[:, 0].mean() for factor, run in runs.items()}
+back = {factor: (run <= math.log(59)).argmax(axis=1).mean() for factor, run in runs.items()}
+expected = s * sp.sqrt(2 * sp.log(V))
+reason = "a"
+
+# %% 2.10 first-loss-answers | wrong | the expectation for its logarithm
+runs = {factor: np.array([losses(factor, number) for number in range(3)]) for factor in (1, 3, 10, 30)}
+first = {factor: run[:, 0].mean() for factor, run in runs.items()}
+back = {factor: (run <= math.log(59)).argmax(axis=1).mean() for factor, run in runs.items()}
+expected = sp.log(V) + sp.exp(s**2 / 2)
+reason = "a"
+
+# %% 2.10 first-loss-answers | wrong | the mean of all sixty
+runs = {factor: np.array([losses(factor, number) for number in range(3)]) for factor in (1, 3, 10, 30)}
+first = {factor: run.mean() for factor, run in runs.items()}
+back = {factor: (run <= math.log(59)).argmax(axis=1).mean() for factor, run in runs.items()}
+expected = sp.log(V) + s**2 / 2
+reason = "a"
