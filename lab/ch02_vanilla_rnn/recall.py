@@ -3,16 +3,18 @@
 from pathlib import Path
 
 from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
-from lab.engine.texts import texts
+from lab.engine.texts import encoded, texts
 from lab.engine.training import NATS, fit
 from unrolled.measure import evaluate, recall_by_lag
 from unrolled.models import LanguageModel
+from unrolled.ngram import Counts, ModifiedKneserNey
 from unrolled.text import Vocabulary, stories
 
 EDGES = [1, 10, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters
+NEAR = [1, 4, 8, 10, 12, 16, 22, 26, 30, 40, 80, 160, 320, 640]  # finer where it is lost
 
 
-def measure_recall(network: LanguageModel, config: Config) -> dict:
+def measure_recall(network: LanguageModel | ModifiedKneserNey, config: Config) -> dict:
     """Ask a model of stories for names and pronouns at every lag, in stories that it has not seen: `RECALL`."""
     metrics = {}
     vocabulary, unseen = Vocabulary("".join(texts(config))), stories.corpus(config["asked"], seed=1)
@@ -41,12 +43,17 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     return {"nats": evaluate(network, read.held_out).nats_per_symbol} | measure_recall(network, config)
 
 
-RNN = {
-    "text": text("stories", 20_000_000),
+def measure_counted(config: Config, seed: int, folder: Path) -> dict:
+    """Count n-grams in the characters that the networks of `measure` read, and ask the same."""
+    read = encoded(config)
+    counted = ModifiedKneserNey(Counts(read.training[: config["counted"]], len(read.vocabulary), config["order"]))
+    return {"nats": evaluate(counted, read.held_out).nats_per_symbol} | measure_recall(counted, config)
+
+
+ASKED = {"text": text("stories", 20_000_000), "edges": NEAR, "asked": 1_000_000}
+RNN = ASKED | {
     "model": model("LanguageModel", hidden_size=256),
     "recipe": recipe(updates=8000, symbols_per_update=2048, seq_len=64, learning_rate=3e-3),
-    "edges": EDGES,
-    "asked": 1_000_000,
 }
 
 EXPERIMENTS = (
@@ -58,5 +65,15 @@ EXPERIMENTS = (
         measure,
         recall_axes,
         small={"asked": 20_000},
+    ),
+    Experiment(
+        "ngram-recall",
+        "Stories: how far back a 12-gram counted from as many characters remembers a name, and whether it was she or he",
+        {"nats": NATS} | RECALL,
+        {"12-gram": ASKED | {"order": 12, "counted": 8000 * 2048}},
+        measure_counted,
+        recall_axes,
+        seeds=1,
+        small={"asked": 20_000, "counted": 20_000},
     ),
 )
