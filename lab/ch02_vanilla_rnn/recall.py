@@ -68,7 +68,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "ngram-recall",
-        "Stories: how far back a 12-gram counted from as many characters remembers a name, and whether it was she or he",
+        "Stories: how far back a 12-gram counted from as many characters remembers a name, and she or he",
         {"nats": NATS} | RECALL,
         {"12-gram": ASKED | {"order": 12, "counted": 8000 * 2048}},
         measure_counted,

@@ -1,6 +1,6 @@
 """What is each gate of an LSTM good for: what is lost where it is stuck open or shut (chapter 5)?
 
-On tasks of memory each broken LSTM has a search of its own, as large as that of the whole one in `success-by-lag-tuning`.
+On tasks of memory each broken LSTM has a search of its own, as large as that of the whole one (`success_by_lag`).
 """
 
 from collections.abc import Callable

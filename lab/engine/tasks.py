@@ -23,8 +23,8 @@ def initialised_cell(config: Config, input_size: int) -> cells.Cell:
     """Return the cell of a configuration.
 
     Its recurrent weights are drawn again where it has an ``initialisation``. Those are multiplied by its ``radius``,
-    and the input weights by its ``input_scale``, where it has them. Its gates under ``stuck`` get a bias so far out that
-    σ is 1 or 0 there, and its slope 0: nothing that is read or learned moves them.
+    and the input weights by its ``input_scale``, where it has them. Its gates under ``stuck`` get biases, so
+    far out that σ is 1 or 0 there and its slope 0: nothing moves them.
     """
     made = cell_of(config, input_size)
     if config.get("initialisation"):
