@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import torch
+from torch.nn.functional import one_hot
+
 from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.texts import encoded, texts
-from lab.engine.training import NATS, fit
+from lab.engine.training import NATS, fit, model_of
 from unrolled.measure import evaluate, recall_by_lag
 from unrolled.models import LanguageModel
 from unrolled.ngram import Counts, ModifiedKneserNey
@@ -37,10 +40,37 @@ def recall_axes(config: Config) -> dict:
     return {"lag_bin": config["edges"][1:]}
 
 
+def readable(network: LanguageModel, vocabulary: Vocabulary, config: Config) -> dict:
+    """Return what a linear readout makes of the state: the letter so many places back, and if a quotation is open.
+
+    For each question ridge regression to one-hot answers is fitted on one half of the text that is read, and the share
+    of right answers counted in the other.
+    """
+    unseen = stories.corpus(config["read_out"], seed=2).text
+    tokens, half, last = vocabulary.encode(unseen), len(unseen) // 2, max(config["back"])
+    with torch.no_grad():
+        states = network.cpu().hidden_states(tokens[None])[0][0].double()
+    states = torch.cat([states, torch.ones(len(states), 1, dtype=torch.float64)], dim=1)  # with a bias
+    known, asked = states[last:half], states[half + last :]
+    inverse = torch.linalg.inv(known.T @ known + len(known) * 1e-6 * torch.eye(states.shape[1], dtype=torch.float64))
+
+    def share(answers: torch.Tensor) -> float:
+        """Return the share of right answers about each character of the text, (characters,)."""
+        weights = inverse @ known.T @ one_hot(answers[last:half]).double()
+        return (asked @ weights).argmax(dim=1).eq(answers[half + last :]).double().mean().item()
+
+    quoted = torch.tensor([letter == '"' for letter in unseen]).cumsum(0) % 2
+    back = [share(tokens.roll(steps)) for steps in config["back"]]
+    return {"letter": back, "quotation": share(quoted), "quotation_open": quoted[half + last :].double().mean().item()}
+
+
 def measure(config: Config, seed: int, folder: Path) -> dict:
-    """Train a model on stories; score it, and ask it for names and pronouns."""
+    """Train a model on stories; score it, ask it for names and pronouns, and read its state, before training too."""
     network, read, *_ = fit(config, seed, folder)
-    return {"nats": evaluate(network, read.held_out).nats_per_symbol} | measure_recall(network, config)
+    torch.manual_seed(seed)
+    untrained = readable(model_of(config, len(read.vocabulary)), read.vocabulary, config)
+    metrics = {"nats": evaluate(network, read.held_out).nats_per_symbol} | measure_recall(network, config)
+    return metrics | readable(network, read.vocabulary, config) | {"letter_untrained": untrained["letter"]}
 
 
 def measure_counted(config: Config, seed: int, folder: Path) -> dict:
@@ -50,21 +80,31 @@ def measure_counted(config: Config, seed: int, folder: Path) -> dict:
     return {"nats": evaluate(counted, read.held_out).nats_per_symbol} | measure_recall(counted, config)
 
 
+READABLE = {
+    "letter": Metric(
+        "", "the share of letters so many places back that a linear readout of the state gets right", ("back",)
+    ),
+    "letter_untrained": Metric("", "the same before training", ("back",)),
+    "quotation": Metric("", "how often a linear readout says rightly whether a quotation is open"),
+    "quotation_open": Metric("", "how often one is"),
+}
 ASKED = {"text": text("stories", 20_000_000), "edges": NEAR, "asked": 1_000_000}
 RNN = ASKED | {
     "model": model("LanguageModel", hidden_size=256),
     "recipe": recipe(updates=8000, symbols_per_update=2048, seq_len=64, learning_rate=3e-3),
+    "read_out": 200_000,
+    "back": [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 25, 30, 40],
 }
 
 EXPERIMENTS = (
     Experiment(
         "rnn-recall",
         "Stories: how far back a vanilla RNN remembers a name, and whether it was she or he",
-        {"nats": NATS} | RECALL,
+        {"nats": NATS} | RECALL | READABLE,
         {"rnn": RNN},
         measure,
-        recall_axes,
-        small={"asked": 20_000},
+        lambda config: recall_axes(config) | {"back": config["back"]},
+        small={"asked": 20_000, "read_out": 2_000},
     ),
     Experiment(
         "ngram-recall",
