@@ -1,5 +1,7 @@
 """How far back does a model of stories remember a name, and whether it was she or he (chapters 2 and 8)?"""
 
+import itertools
+import re
 from pathlib import Path
 
 import torch
@@ -41,27 +43,51 @@ def recall_axes(config: Config) -> dict:
 
 
 def readable(network: LanguageModel, vocabulary: Vocabulary, config: Config) -> dict:
-    """Return what a linear readout makes of the state: the letter so many places back, and if a quotation is open.
+    """Return what a linear readout makes of the state: the letter so many places back, and the hero of the story.
 
     For each question ridge regression to one-hot answers is fitted on one half of the text that is read, and the share
-    of right answers counted in the other.
+    of right answers counted in the other. The hero is asked for at every character after the first mention.
     """
-    unseen = stories.corpus(config["read_out"], seed=2).text
-    tokens, half, last = vocabulary.encode(unseen), len(unseen) // 2, max(config["back"])
+    corpus = stories.corpus(config["read_out"], seed=2)
+    tokens, half, last = vocabulary.encode(corpus.text), len(corpus.text) // 2, max(config["back"])
     with torch.no_grad():
         states = network.cpu().hidden_states(tokens[None])[0][0].double()
     states = torch.cat([states, torch.ones(len(states), 1, dtype=torch.float64)], dim=1)  # with a bias
-    known, asked = states[last:half], states[half + last :]
-    inverse = torch.linalg.inv(known.T @ known + len(known) * 1e-6 * torch.eye(states.shape[1], dtype=torch.float64))
 
-    def share(answers: torch.Tensor) -> float:
-        """Return the share of right answers about each character of the text, (characters,)."""
-        weights = inverse @ known.T @ one_hot(answers[last:half]).double()
-        return (asked @ weights).argmax(dim=1).eq(answers[half + last :]).double().mean().item()
+    def right(answers: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+        """Return whether each answer in the second half is right; both are (characters,)."""
+        known, new = asked.clone(), asked.clone()
+        known[half:], new[:half] = False, False
+        x, y = states[known], one_hot(answers[known], int(answers.max()) + 1).double()
+        ridge = 1e-6 * len(x) * torch.eye(x.shape[1], dtype=torch.float64)
+        weights = torch.linalg.solve(x.T @ x + ridge, x.T @ y)
+        return (states[new] @ weights).argmax(dim=1) == answers[new]
 
-    quoted = torch.tensor([letter == '"' for letter in unseen]).cumsum(0) % 2
-    back = [share(tokens.roll(steps)) for steps in config["back"]]
-    return {"letter": back, "quotation": share(quoted), "quotation_open": quoted[half + last :].double().mean().item()}
+    everywhere = torch.arange(len(tokens)) >= last
+    letters = [right(tokens.roll(back), everywhere).double().mean().item() for back in config["back"]]
+    hero, since = heroes(corpus)
+    lags = since[half:][since[half:] > 0]
+    answers = right(hero, since > 0)
+    bins = itertools.pairwise(config["edges"])
+    return {
+        "letter": letters,
+        "hero": [answers[(lags >= low) & (lags < high)].double().mean().item() for low, high in bins],
+        "hero_known": hero[since > 0].bincount().max().item() / int((since > 0).sum()),
+    }
+
+
+def heroes(corpus: stories.StoryCorpus) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return for each character the number of its story's hero, and how far back the name ends; 0 before it came."""
+    names, hero, since = {}, [], []
+    for story in corpus.stories:
+        name = next((each.value for each in story.recalls if each.variable == "hero" and each.kind == "name"), None)
+        ends = {match.end() for match in re.finditer(rf"\b{name}\b", story.text)} if name else set()
+        lag = 0
+        for place in range(len(story.text) + 1):  # and the line break
+            lag = 1 if place in ends else lag + (lag > 0)
+            since.append(lag)
+        hero += [names.setdefault(name, len(names))] * (len(story.text) + 1)
+    return torch.tensor(hero), torch.tensor(since)
 
 
 def measure(config: Config, seed: int, folder: Path) -> dict:
@@ -70,7 +96,8 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     torch.manual_seed(seed)
     untrained = readable(model_of(config, len(read.vocabulary)), read.vocabulary, config)
     metrics = {"nats": evaluate(network, read.held_out).nats_per_symbol} | measure_recall(network, config)
-    return metrics | readable(network, read.vocabulary, config) | {"letter_untrained": untrained["letter"]}
+    before = {f"{name}_untrained": untrained[name] for name in ("letter", "hero")}
+    return metrics | readable(network, read.vocabulary, config) | before
 
 
 def measure_counted(config: Config, seed: int, folder: Path) -> dict:
@@ -85,8 +112,9 @@ READABLE = {
         "", "the share of letters so many places back that a linear readout of the state gets right", ("back",)
     ),
     "letter_untrained": Metric("", "the same before training", ("back",)),
-    "quotation": Metric("", "how often a linear readout says rightly whether a quotation is open"),
-    "quotation_open": Metric("", "how often one is"),
+    "hero": Metric("", "how often one names the story's hero, by the lag since the name", ("lag_bin",)),
+    "hero_untrained": Metric("", "the same before training", ("lag_bin",)),
+    "hero_known": Metric("", "how often the most frequent name would be right"),
 }
 ASKED = {"text": text("stories", 20_000_000), "edges": NEAR, "asked": 1_000_000}
 RNN = ASKED | {
