@@ -7,24 +7,16 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from torch import nn
-
 from lab.ch04_vanishing_gradients import success_by_lag
 from lab.ch06_gru import cells_over_budget
 from lab.engine import draws, search
 from lab.engine.experiment import Config, Experiment
 from lab.engine.search import with_setting
+from lab.engine.tasks import stick
 from lab.engine.training import fit, model_of
-from unrolled import cells
 from unrolled.models import LanguageModel
 
 OPEN, SHUT = 100.0, -100.0  # the biases of a stuck gate
-
-
-def stick(cell: cells.Cell, stuck: dict[str, float]) -> None:
-    """Set the biases of these gates so far out that nothing moves them: there σ is 1 or 0, and its slope is 0."""
-    for gate, bias in stuck.items():
-        nn.init.constant_(cell.block(gate).b_h, bias)
 
 
 def with_stuck_gates(config: Config, vocab_size: int) -> LanguageModel:
