@@ -1,24 +1,22 @@
-"""What is the forget gate of an LSTM good for: what is lost where it is stuck open or shut (chapter 5)?"""
+"""What is each gate of an LSTM good for: what is lost where it is stuck open or shut (chapter 5)?
 
+On tasks of memory each broken LSTM has a search of its own, as large as that of the whole one (`success_by_lag`).
+"""
+
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from torch import nn
-
+from lab.ch04_vanishing_gradients import success_by_lag
 from lab.ch06_gru import cells_over_budget
+from lab.engine import draws, search
 from lab.engine.experiment import Config, Experiment
 from lab.engine.search import with_setting
+from lab.engine.tasks import stick
 from lab.engine.training import fit, model_of
-from unrolled import cells
 from unrolled.models import LanguageModel
 
 OPEN, SHUT = 100.0, -100.0  # the biases of a stuck gate
-
-
-def stick(cell: cells.Cell, stuck: dict[str, float]) -> None:
-    """Set the biases of these gates so far out that nothing moves them: there σ is 1 or 0, and its slope is 0."""
-    for gate, bias in stuck.items():
-        nn.init.constant_(cell.block(gate).b_h, bias)
 
 
 def with_stuck_gates(config: Config, vocab_size: int) -> LanguageModel:
@@ -51,7 +49,52 @@ def _contender(updates: int, bias: float, stuck: dict[str, float]) -> Config:
     return with_setting(cells_over_budget.BUDGETS.chosen("lstm", updates), begun) | {"stuck": stuck}
 
 
+SEARCHED, LAG = "stuck-gates-tuning", 50
+BROKEN = {"forget open": {"f": OPEN}, "forget shut": {"f": SHUT}, "input open": {"i": OPEN}, "output open": {"o": OPEN}}
+BIASES = {"f": "forget_bias", "i": "input_bias"}  # of which a stuck gate has none to search
+
+
+def _broken(task: str, name: str) -> Config:
+    """Return an LSTM with a stuck gate, on a task of memory, before anything is chosen."""
+    return success_by_lag.base(task, LAG, "lstm") | {"stuck": BROKEN[name]}
+
+
+def _searched(task: str, name: str) -> Config:
+    """Return it with what is to be searched: all that is searched of the whole LSTM, but for the stuck gate's bias."""
+    _, space = success_by_lag.CELLS["lstm"]
+    fixed = {BIASES.get(gate) for gate in BROKEN[name]}
+    return _broken(task, name) | {"space": {knob: how for knob, how in space.items() if knob not in fixed}}
+
+
+def _chosen(task: str, name: str) -> Config:
+    """Return it with the setting that was chosen."""
+    return success_by_lag.with_setting(_broken(task, name), search.chosen(SEARCHED, f"{task}: {name}"))
+
+
+def _each(config: Callable[[str, str], Config]) -> dict[str, Callable[[], Config]]:
+    """Return the configurations of each broken LSTM on each task, by label."""
+    return {f"{task}: {name}": partial(config, task, name) for task in ("adding", "flip-flop") for name in BROKEN}
+
+
 EXPERIMENTS = (
+    Experiment(
+        SEARCHED,
+        "Adding, write–ignore–read over 50 steps: rate, start and biases of LSTMs with a stuck gate",
+        draws.METRICS,
+        _each(_searched),
+        success_by_lag.search,
+        seeds=1,
+        small=success_by_lag.SMALL | {"draws": 3},
+    ),
+    Experiment(
+        "stuck-gates",
+        "Adding, write–ignore–read over 50 steps: how many seeds of an LSTM with a stuck gate solve them, and how soon",
+        success_by_lag.METRICS,
+        _each(_chosen),
+        success_by_lag.measure,
+        seeds=5,
+        small=success_by_lag.SMALL,
+    ),
     Experiment(
         "gates-over-budget",
         "Stories: LSTMs with a free forget gate and with one stuck open or shut, after three numbers of updates",

@@ -23,7 +23,7 @@ def initialised_cell(config: Config, input_size: int) -> cells.Cell:
     """Return the cell of a configuration.
 
     Its recurrent weights are drawn again where it has an ``initialisation``. Those are multiplied by its ``radius``,
-    and the input weights by its ``input_scale``, where it has them.
+    and the input weights by its ``input_scale``, where it has them. Its gates under ``stuck`` are stuck.
     """
     made = cell_of(config, input_size)
     if config.get("initialisation"):
@@ -32,7 +32,14 @@ def initialised_cell(config: Config, input_size: int) -> cells.Cell:
         for weights, factor in ((made.W_hh, "radius"), (made.W_xh, "input_scale")):
             if factor in config:
                 weights *= config[factor]
+    stick(made, config.get("stuck", {}))
     return made
+
+
+def stick(cell: cells.Cell, stuck: dict[str, float]) -> None:
+    """Set the biases of these gates so far out that nothing moves them: there σ is 1 or 0, and its slope is 0."""
+    for gate, bias in stuck.items():
+        nn.init.constant_(cell.block(gate).b_h, bias)
 
 
 class Attending(nn.Module):
