@@ -21,7 +21,7 @@ pytestmark = pytest.mark.book
 CHAPTERS = {path.stem: path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 # Drawn from a live training, or from what rounding decides: on another processor they look a little different.
 LIVE = {
-    *("fading-memory", "rnn-perplexity", "cost-by-position", "state-heatmap"),
+    *("fading-memory", "rnn-perplexity", "cost-by-position"),
     *("early-stopping", "loss-and-text", "schedule"),
     *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
