@@ -169,29 +169,8 @@ def learn(bias):
 # %% 5.8 beginning-answers | wrong | typed in
 learned, reason = {0: (0.69, 0.05), 4: (0.01, 4.1)}, "b"
 
-# %% 5.9 two-directions | right | written out
-states = "2*n*h*2*b"
-scores = "a*b*n**2"
-lstm = 12 * n * h * b
-attention = (6 * n * h + a * n**2) * b
-reading = 2 * h * b * (n + 1)
-factors = (2.6667, 1.6, 0.3111)
 
-# %% 5.9 two-directions | wrong | all divided by the scores
-states = 4 * n * h * b
-scores = a * n**2 * b
-lstm = 12 * n * h * b
-attention = 6 * n * h * b + a * n**2 * b
-reading = 2 * n * h * b + 2 * h * b
-factors = [8 / 3, 8, 14 / 9]
-
-# %% 5.9 two-directions | wrong | always four bytes
-states, scores, lstm = 16 * n * h, 4 * a * n**2, 48 * n * h
-attention, reading = 24 * n * h + 4 * a * n**2, 8 * n * h + 8 * h
-factors = [8 / 3, 36 / 21, 224 / 672]
-
-
-# %% 5.10 step-back | right | block by block
+# %% 5.9 step-back | right | block by block
 def step_back(W, v, c_before, gates, by_h, by_c):
     f, i, g, o = gates
     h = f.shape[1]
@@ -205,7 +184,7 @@ def step_back(W, v, c_before, gates, by_h, by_c):
     return [by_v, dc * f, by_W, np.concatenate([delta.sum(0) for delta in deltas])]
 
 
-# %% 5.10 step-back | wrong | sizes are numbers
+# %% 5.9 step-back | wrong | sizes are numbers
 def step_back(W, v, c_before, gates, by_h, by_c):
     f, i, g, o = gates
     t = np.tanh(f * c_before + i * g)
@@ -216,7 +195,7 @@ def step_back(W, v, c_before, gates, by_h, by_c):
     return delta @ W, dc * f, delta.T @ v, delta.sum(0)
 
 
-# %% 5.10 step-back | wrong | what was given is changed
+# %% 5.9 step-back | wrong | what was given is changed
 def step_back(W, v, c_before, gates, by_h, by_c):
     f, i, g, o = gates
     t = np.tanh(f * c_before + i * g)
@@ -226,7 +205,7 @@ def step_back(W, v, c_before, gates, by_h, by_c):
     return delta @ W, by_c * f, delta.T @ v, delta.sum(0)
 
 
-# %% 5.10 step-back | wrong | autograd, whose other name is known
+# %% 5.9 step-back | wrong | autograd, whose other name is known
 def step_back(W, v, c_before, gates, by_h, by_c):
     W, v, c_before = (torch.tensor(x, requires_grad=True) for x in (W, v, c_before))
     f, i, g, o = map(torch.tensor, gates)
@@ -238,28 +217,28 @@ def step_back(W, v, c_before, gates, by_h, by_c):
     return v.grad, c_before.grad, W.grad, b.grad
 
 
-# %% 5.11 shapes | right | torch's own words
+# %% 5.10 shapes | right | torch's own words
 shapes = {"outputs": [B, n, h * 2], "h_n": ["2*layers", B, h], "above": ("4*h", "2*h")}
 
-# %% 5.11 shapes | wrong | the printed one, without the batch
+# %% 5.10 shapes | wrong | the printed one, without the batch
 shapes = {"outputs": (n, 2 * h), "h_n": (2 * layers, B, h), "above": (4 * h, 2 * h)}
 
-# %% 5.11 shapes | wrong | the directions stand side by side in h_n too
+# %% 5.10 shapes | wrong | the directions stand side by side in h_n too
 shapes = {"outputs": (B, n, 2 * h), "h_n": (layers, B, 2 * h), "above": (4 * h, 2 * h)}
 
 
-# %% 5.11 last-states | right | views
+# %% 5.10 last-states | right | views
 def last(outputs, h):
     steps = outputs.shape[1]
     both = outputs.view(len(outputs), steps, 2, h)
     return torch.stack([both[:, steps - 1, 0], both[:, 0, 1]], dim=1).flatten(1)
 
 
-# %% 5.11 last-states | wrong | the last sequence
+# %% 5.10 last-states | wrong | the last sequence
 def last(outputs, h):
     return torch.cat([outputs[-1, :, :h], outputs[0, :, h:]], dim=1)
 
 
-# %% 5.11 last-states | wrong | the mean over all steps
+# %% 5.10 last-states | wrong | the mean over all steps
 def last(outputs, h):
     return outputs.mean(dim=1)

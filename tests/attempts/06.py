@@ -33,23 +33,17 @@ def scan(z, candidate, h0):
 gru = "3*h*(h + d + 1)"
 second = "3*h"
 units = (-(d + 1) + sp.sqrt((d + 1) ** 2 + 16 * h * (h + d + 1) / sp.Integer(3))) / 2
-layer = lambda d: 4 * d * d + 2 * d * 4 * d
-reason = " C"
 
 # %% 6.1 as-many-weights | wrong | the negative root
 gru = 3 * h * (h + d + 1)
 second = 3 * h
 units = (-(d + 1) - sp.sqrt((d + 1) ** 2 + sp.Rational(16, 3) * h * (h + d + 1))) / 2
-layer = 12 * d**2
-reason = "c"
 
 # %% 6.1 as-many-weights | wrong | a list of roots
 k = sp.Symbol("k")
 gru = 3 * h * (h + d + 1)
 second = 3 * h
 units = sp.solve(3 * k * (k + d + 1) - 4 * h * (h + d + 1), k)
-layer = 12 * d**2
-reason = "c"
 
 # %% 6.2 walk | right | written differently
 state = "(1-z)**T*h0 + (1-(1-z)**T)*g"

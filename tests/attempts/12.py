@@ -27,18 +27,32 @@ milliseconds, reason = 1600 * all_of_it * 50 * 1000 / 312e12, "b"
 gru, lstm = lambda n, h: 12 * n * h * h, lambda n, h: 16 * n * h * h
 transformer = lambda n, h: n * (8 * h * h + 4 * n * h + 16 * h * h)
 overtakes, most = lambda h: 2 * h, "Transformer"
+weights, reason = "12*h**2", "C "
 
 # %% 12.2 three | wrong | no product with the output matrix of the attention
 gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (22 * h**2 + 4 * n * h)
 overtakes, most = 2.5 * h, "transformer"
+weights, reason = 12 * h**2, "c"
 
 # %% 12.2 three | wrong | where the whole layer overtakes the LSTM
 gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 4 * n * h)
 overtakes, most = sp.solve(24 * h**2 + 4 * n * h - 16 * h**2, n), "transformer"
+weights, reason = 12 * h**2, "c"
 
 # %% 12.2 three | wrong | n is 6
 gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 24 * h)
 overtakes, most = 2 * h, "transformer"
+weights, reason = 12 * h**2, "c"
+
+# %% 12.2 three | right | with the sum of the two parts
+gru, lstm, transformer = "12*n*h**2", "16*n*h**2", "8*n*h**2 + 4*n**2*h + 16*n*h**2"
+overtakes, most = "2*h", "transformer"
+weights, reason = lambda h: 4 * h * h + 2 * (h * 4 * h), "c"
+
+# %% 12.2 three | wrong | the biases are counted as well
+gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 4 * n * h)
+overtakes, most = 2 * h, "transformer"
+weights, reason = 12 * h**2 + 13 * h, "c"
 
 
 # %% 12.3 roofs | right | with numpy
@@ -90,46 +104,119 @@ def enough(rows, columns, peak, bandwidth):
             return batch
 
 
-# %% 12.4 segment | right | as strings and functions
+# %% 12.4 factors | right | by hand, rounded
+product, more, least, most = sp.Integer(10) * 3 * 17, 1.6667, 8 * 3 / 5, sp.Integer(18)
+outside, inside, reason = set("ABCD"), {"C"}, " B "
+
+# %% 12.4 factors | right | from the chapter's formulas
+h, n = 768, 512
+product, more = 510, sp.Rational(24 * h**2 + 4 * n * h, 16 * h**2)
+least, most = 0.4 / 0.05 / more, 0.6 / 0.02 / more
+outside, inside, reason = {"A", "B", "C", "D"}, {"C"}, "b"
+
+# %% 12.4 factors | wrong | the whole text against one symbol
+product, more = 510, 512 * 5 / 3
+least, most, outside, inside, reason = 4.8, 18, {"A", "B", "C", "D"}, {"C"}, "b"
+
+# %% 12.4 factors | wrong | expressions in place of the bounds
+n = sp.Symbol("n")
+product, more = 510, 5 / 3
+work = cost.transformer_layer(768, n).flops / cost.recurrent("lstm", 768, 768).flops
+least, most, outside, inside, reason = 8 / work, 30 / work, set("ABCD"), {"C"}, "b"
+
+# %% 12.4 factors | wrong | a text of letters
+product, more, least, most = 510, 5 / 3, 4.8, 18
+outside, inside, reason = "ABCD", "C", "b"
+
+
+# %% 12.5 segment | right | as strings and functions
 kept, best = "s*T/q + m*q", lambda T, s, m: (s * T / m) ** 0.5
 least, saving = lambda T, s, m: 2 * (s * m * T) ** 0.5, "7*h*T/(2*(2*h*7*h*T)**0.5)"
 
-# %% 12.4 segment | right | found by SymPy
+# %% 12.5 segment | right | found by SymPy
 kept = T / q * s + q * m
 best = sp.solve(sp.diff(kept, q), q)[0]
 least = kept.subs(q, best)
 saving = sp.simplify(7 * h * T / least.subs({s: 2 * h, m: 7 * h}))
 
-# %% 12.4 segment | wrong | twenty per cent more
+# %% 12.5 segment | wrong | twenty per cent more
 kept, best = 1.15 * (T / q * s + q * m), sp.sqrt(T * s / m)
 least = 2.3 * sp.sqrt(T * s * m)
 saving = 7 * h * T / least.subs({s: 2 * h, m: 7 * h})
 
 
-# %% 12.4 segment | wrong | the best q is not put in
+# %% 12.5 segment | wrong | the best q is not put in
 kept = T / q * s + q * m
 best = sp.sqrt(T * s / m)
 least, saving = kept, 7 * h * T / kept
 
-# %% 12.4 segment | wrong | the sizes are not put in
+# %% 12.5 segment | wrong | the sizes are not put in
 kept, best = T / q * s + q * m, sp.sqrt(T * s / m)
 least = 2 * sp.sqrt(T * s * m)
 saving = 7 * h * T / least
 
-# %% 12.5 both-ways | right | as strings
-states, scores, ratio, equal, carried = "16*n*h", "4*a*n**2", 8 / 3, "4*h/a", "8*h"
+# %% 12.6 overtaking | right | as strings and functions
+lstm, attention = "8*B*n*h", lambda B, n, a: 4 * B * a * n**2
+equal, fair, writing, unit = "2*h/a", lambda h, a: 3 * h / a, 1.0, 1 << 30
 
-# %% 12.5 both-ways | wrong | both directions are carried
-states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 4 * h / a, 16 * h
+# %% 12.6 overtaking | right | solved by SymPy
+lstm, attention = 2 * 4 * B * n * h, 4 * B * a * n * n
+equal = sp.solve(sp.Eq(lstm, attention), n)[0]
+fair = sp.solve(3 * lstm - attention - 3 * 4 * B * n * h, n)[0]
+writing, unit = sp.solve(sp.Eq(2 * h, 2 * n * h), n)[0], sp.Integer(2) ** 30
 
-# %% 12.5 both-ways | wrong | equal where there is no text
-states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 0, 8 * h
+# %% 12.6 overtaking | wrong | only the pairs with the past
+lstm, attention = 8 * B * n * h, 4 * B * a * n * (n + 1) / 2
+equal, fair, writing, unit = 4 * h / a - 1, 6 * h / a - 1, 1, 2**30
 
-# %% 12.5 both-ways | wrong | sixteen
-states, scores, ratio, equal, carried = 16 * n * h, 4 * a * n**2, 8 / 3, 16, 8 * h
+# %% 12.6 overtaking | wrong | at n = 0 they are the same, too
+lstm, attention = 8 * B * n * h, 4 * B * a * n**2
+equal, fair, writing, unit = sp.Integer(0), 3 * h / a, 1, 2**30
+
+# %% 12.6 overtaking | wrong | to write, the keys alone
+lstm, attention = 8 * B * n * h, 4 * B * a * n**2
+equal, fair, writing, unit = 2 * h / a, 3 * h / a, 2, 2**30
+
+# %% 12.6 overtaking | wrong | a megabyte
+lstm, attention = 8 * B * n * h, 4 * B * a * n**2
+equal, fair, writing, unit = 2 * h / a, 3 * h / a, 1, 2**20
+
+# %% 12.7 both-ways | right | written out
+states = "2*n*h*2*b"
+scores = "a*b*n**2"
+lstm = 12 * n * h * b
+attention = (6 * n * h + a * n**2) * b
+reading = 2 * h * b * (n + 1)
+factors = (2.6667, 1.6, 0.3111)
+carried = "2*b*h"
+
+# %% 12.7 both-ways | wrong | all divided by the scores
+states = 4 * n * h * b
+scores = a * n**2 * b
+lstm = 12 * n * h * b
+attention = 6 * n * h * b + a * n**2 * b
+reading = 2 * n * h * b + 2 * h * b
+factors = [8 / 3, 8, 14 / 9]
+carried = 2 * h * b
+
+# %% 12.7 both-ways | wrong | always four bytes
+states, scores, lstm = 16 * n * h, 4 * a * n**2, 48 * n * h
+attention, reading = 24 * n * h + 4 * a * n**2, 8 * n * h + 8 * h
+factors = [8 / 3, 36 / 21, 224 / 672]
+carried = 8 * h
+
+# %% 12.7 both-ways | wrong | both directions are carried
+states, scores, lstm = 4 * n * h * b, a * n**2 * b, 12 * n * h * b
+attention, reading, carried = lstm / 2 + scores, 2 * (n + 1) * h * b, 4 * h * b
+factors = [8 / 3, 1.6, 14 / 45]
+
+# %% 12.7 both-ways | wrong | heads of the full width
+states, scores, lstm = 4 * n * h * b, a * n**2 * b, 12 * n * h * b
+attention, reading, carried = a * lstm / 2 + scores, 2 * (n + 1) * h * b, 2 * h * b
+factors = [8 / 3, 1.6, 14 / 45]
 
 
-# %% 12.6 cache | right | with einsum and a list
+# %% 12.8 cache | right | with einsum and a list
 def attend(x, cache, W_q, W_k, W_v):
     q, new = x @ W_q.T, (x @ W_k.T, x @ W_v.T)
     keys, values = (torch.cat([old, added.unsqueeze(1)], 1) for old, added in zip(cache, new))
@@ -137,7 +224,7 @@ def attend(x, cache, W_q, W_k, W_v):
     return torch.einsum("bn,bnh->bh", weights, values), [keys, values]
 
 
-# %% 12.6 cache | wrong | a symbol does not look at itself
+# %% 12.8 cache | wrong | a symbol does not look at itself
 def attend(x, cache, W_q, W_k, W_v):
     keys, values = cache
     weights = (keys @ (x @ W_q.T)[..., None] / x.shape[1] ** 0.5).softmax(1)
@@ -145,32 +232,32 @@ def attend(x, cache, W_q, W_k, W_v):
     return out, (torch.cat([keys, (x @ W_k.T)[:, None]], 1), torch.cat([values, (x @ W_v.T)[:, None]], 1))
 
 
-# %% 12.6 cache | wrong | a transposed matrix
+# %% 12.8 cache | wrong | a transposed matrix
 def attend(x, cache, W_q, W_k, W_v):
     keys, values = (torch.cat([c, (x @ W.T)[:, None]], 1) for c, W in zip(cache, (W_k, W_v)))
     weights = (keys @ (x @ W_q)[..., None] / x.shape[1] ** 0.5).softmax(1)
     return (weights * values).sum(1), (keys, values)
 
 
-# %% 12.6 cache | wrong | one tensor for the cache
+# %% 12.8 cache | wrong | one tensor for the cache
 def attend(x, cache, W_q, W_k, W_v):
     keys, values = (torch.cat([c, (x @ W.T)[:, None]], 1) for c, W in zip(cache, (W_k, W_v)))
     weights = (keys @ (x @ W_q.T)[..., None] / x.shape[1] ** 0.5).softmax(1)
     return (weights * values).sum(1), torch.stack([keys, values])
 
 
-# %% 12.6 cache-costs | right | as functions
+# %% 12.8 cache-costs | right | as functions
 carried, step = lambda n, h: 8 * n * h, lambda n, h: 6 * h * h + 4 * n * h
 again = lambda n, h: n * (6 * h * h + 4 * n * h)
 
-# %% 12.6 cache-costs | wrong | each symbol looks only back
+# %% 12.8 cache-costs | wrong | each symbol looks only back
 carried, step, again = 8 * n * h, 6 * h**2 + 4 * n * h, 6 * n * h**2 + 2 * n * (n + 1) * h
 
-# %% 12.6 cache-costs | wrong | typed in
+# %% 12.8 cache-costs | wrong | typed in
 carried, step, again = 1280, 2176, 21760
 
 
-# %% 12.7 most-kept | right | the watch made first
+# %% 12.9 most-kept | right | the watch made first
 def most_kept(way, T):
     inputs, watch = inputs_of(T), memory.Kept(without=list(cell.parameters()))
     with watch:
@@ -178,27 +265,27 @@ def most_kept(way, T):
     return watch.most
 
 
-# %% 12.7 most-kept | wrong | numbers for bytes
+# %% 12.9 most-kept | wrong | numbers for bytes
 def most_kept(way, T):
     with memory.Kept(without=cell.parameters()) as kept:
         memory.pass_through(cell, inputs_of(T), way, {"whole": T, "truncated": 16}.get(way, math.isqrt(T)))
     return kept.most / 4
 
 
-# %% 12.7 most-kept | wrong | the watch and not its answer
+# %% 12.9 most-kept | wrong | the watch and not its answer
 def most_kept(way, T):
     with memory.Kept(without=cell.parameters()) as kept:
         memory.pass_through(cell, inputs_of(T), way, {"whole": T, "truncated": 16}.get(way, math.isqrt(T)))
     return kept
 
 
-# %% 12.7 most-kept | wrong | a whole window in many segments
+# %% 12.9 most-kept | wrong | a whole window in many segments
 def most_kept(way, T):
     with memory.Kept(without=cell.parameters()) as kept:
         memory.pass_through(cell, inputs_of(T), "recomputed" if way == "whole" else way, math.isqrt(T))
     return kept.most
 
 
-# %% 12.7 window-factors | wrong | from 64 to 144 steps
+# %% 12.9 window-factors | wrong | from 64 to 144 steps
 factors = {way: most_kept(way, 144) / most_kept(way, 64) for way in ("whole", "recomputed", "truncated")}
 reason = "a"
