@@ -1,6 +1,6 @@
-"""What is each gate of an LSTM good for: what is lost where it is stuck open or shut (chapter 5)?
+"""What is a gate good for: what is lost where it is stuck open or shut (chapters 5 and 6)?
 
-On tasks of memory each broken LSTM has a search of its own, as large as that of the whole one (`success_by_lag`).
+On tasks of memory each broken cell has a search of its own, as large as that of the whole one (`success_by_lag`).
 """
 
 from collections.abc import Callable
@@ -50,20 +50,29 @@ def _contender(updates: int, bias: float, stuck: dict[str, float]) -> Config:
 
 
 SEARCHED, LAG = "stuck-gates-tuning", 50
-BROKEN = {"forget open": {"f": OPEN}, "forget shut": {"f": SHUT}, "input open": {"i": OPEN}, "output open": {"o": OPEN}}
+BROKEN = {  # the cell, and the bias of the gate that is stuck
+    "forget open": ("lstm", {"f": OPEN}),
+    "forget shut": ("lstm", {"f": SHUT}),
+    "input open": ("lstm", {"i": OPEN}),
+    "output open": ("lstm", {"o": OPEN}),
+    "reset open": ("gru", {"r": OPEN}),
+}
 BIASES = {"f": "forget_bias", "i": "input_bias"}  # of which a stuck gate has none to search
 
 
 def _broken(task: str, name: str) -> Config:
-    """Return an LSTM with a stuck gate, on a task of memory, before anything is chosen."""
-    return success_by_lag.base(task, LAG, "lstm") | {"stuck": BROKEN[name]}
+    """Return a cell with a stuck gate, on a task of memory, before anything is chosen."""
+    cell, stuck = BROKEN[name]
+    return success_by_lag.base(task, LAG, cell) | {"stuck": stuck}
 
 
 def _searched(task: str, name: str) -> Config:
-    """Return it with what is to be searched: all that is searched of the whole LSTM, but for the stuck gate's bias."""
-    _, space = success_by_lag.CELLS["lstm"]
-    fixed = {BIASES.get(gate) for gate in BROKEN[name]}
-    return _broken(task, name) | {"space": {knob: how for knob, how in space.items() if knob not in fixed}}
+    """Return it with what is to be searched: all that is searched of the whole cell, but for the stuck gate's bias."""
+    cell, stuck = BROKEN[name]
+    space = dict(success_by_lag.CELLS[cell][1])
+    for gate in stuck:
+        space.pop(BIASES.get(gate), None)
+    return _broken(task, name) | {"space": space}
 
 
 def _chosen(task: str, name: str) -> Config:
@@ -72,14 +81,14 @@ def _chosen(task: str, name: str) -> Config:
 
 
 def _each(config: Callable[[str, str], Config]) -> dict[str, Callable[[], Config]]:
-    """Return the configurations of each broken LSTM on each task, by label."""
+    """Return the configurations of each broken cell on each task, by label."""
     return {f"{task}: {name}": partial(config, task, name) for task in ("adding", "flip-flop") for name in BROKEN}
 
 
 EXPERIMENTS = (
     Experiment(
         SEARCHED,
-        "Adding, write–ignore–read over 50 steps: rate, start and biases of LSTMs with a stuck gate",
+        "Adding, write–ignore–read over 50 steps: rate, start and biases of LSTMs and a GRU with a stuck gate",
         draws.METRICS,
         _each(_searched),
         success_by_lag.search,
@@ -88,7 +97,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "stuck-gates",
-        "Adding, write–ignore–read over 50 steps: how many seeds of an LSTM with a stuck gate solve them, and how soon",
+        "Adding, write–ignore–read over 50 steps: how many seeds solve them with a stuck gate, and how soon",
         success_by_lag.METRICS,
         _each(_chosen),
         success_by_lag.measure,
