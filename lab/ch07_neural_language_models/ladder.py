@@ -1,0 +1,142 @@
+"""How far does a small network come on Tiny Shakespeare, alone and with what it has just read (chapter 7)?
+
+Everything that is chosen is chosen on a tenth of the published training part, by a network that was trained on the
+rest. Then the same recipe is trained on the whole of it, and reads the published validation part once.
+"""
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, mixed, states_and_nats
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
+from lab.engine.scoring import TRAINING_NATS, training_nats
+from lab.engine.store import kept
+from lab.engine.texts import encoded
+from lab.engine.training import CURVE, NATS, PARAMETERS, SECONDS, UPDATES, fit, parameters, training_seconds
+from unrolled.measure import token_nats
+from unrolled.models import LanguageModel
+from unrolled.ngram import Counts, ModifiedKneserNey
+
+ORDERS = [5, 6, 7, 8]
+SHARES = np.linspace(0.05, 0.95, 19).round(2).tolist()
+CACHES = [
+    {"window": window, "flatness": flatness, "share": share}
+    for window, flatness in itertools.product((500, 2000), (0.0, 0.1, 0.3, 1.0))
+    for share in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+]
+CHOOSING = 40_000  # symbols of the part that chooses; with each rate of the descent they take a minute or more
+RATES = [0.02, 0.04, 0.08, 0.16, 0.32, 0.64]
+
+
+def measure(config: Config, seed: int, folder: Path) -> dict:
+    """Train on a part and choose; train on the whole and read the test once."""
+    part = {**config, "text": config["text"] | {"three_parts": True}}
+    read = encoded(part)
+    first = fit(part, seed, folder, text=read._replace(test=None), name="part")
+    choices = kept(folder / "choices.json", partial(_choose, first.model, read.training, read.held_out[:CHOOSING]))
+    whole = encoded(config)
+    last = fit(config, seed, folder, text=whole, name="whole")
+    return {
+        "parameters": parameters(last.model),
+        "seconds": training_seconds(config, last.checkpoint),
+        "training_nats": training_nats(last.history),
+        "updates": last.history.validated,
+        "curve": last.history.validation,
+        "validation": [each["nats"] for each in choices.values()],
+        "choices": [repr(each["choice"]) for each in choices.values()],
+        "dynamic_tried": choices["dynamic"]["tried"],
+        "nats": _read(last.model, whole.training, whole.held_out, choices),
+    }
+
+
+WAYS = ["counted", "alone", "mixed", "cached", "dynamic", "dynamic, mixed"]
+
+
+def _counting(training: torch.Tensor, tokens: torch.Tensor, order: int) -> np.ndarray:
+    grams = ModifiedKneserNey(Counts(training, int(max(training.max(), tokens.max())) + 1, order))
+    return token_nats(grams, tokens, streams=1)
+
+
+def _choose(network: LanguageModel, training: torch.Tensor, tokens: torch.Tensor) -> dict:
+    """Return what does best on some tokens, for each of the `WAYS`, with what each then costs."""
+
+    def best(options: list, price: Callable[[Any], np.ndarray]) -> dict:
+        tried = [float(np.mean(price(option))) for option in options]
+        return {"choice": options[int(np.argmin(tried))], "nats": min(tried), "tried": tried}
+
+    states, alone = states_and_nats(network, tokens)
+    counts = {order: _counting(training, tokens, order) for order in ORDERS}
+    found = {"counted": best(ORDERS, counts.get), "alone": best([None], lambda _: alone)}
+    counted = counts[found["counted"]["choice"]]
+    found["mixed"] = best(SHARES, lambda share: mixed(alone, counted, share))
+    found["cached"] = best(CACHES, partial(_cached, states, tokens, alone))
+    learning = {rate: dynamic_nats(network, tokens, rate=rate) for rate in RATES}
+    found["dynamic"] = best(RATES, learning.get)
+    learned = learning[found["dynamic"]["choice"]]
+    found["dynamic, mixed"] = best(SHARES, lambda share: mixed(learned, counted, share))
+    return found
+
+
+def _cached(states: torch.Tensor, tokens: torch.Tensor, alone: np.ndarray, cache: Config) -> np.ndarray:
+    window, flatness, share = cache.values()
+    return mixed(alone, cached_nats(states, tokens, window=window, flatness=flatness), share)
+
+
+def _read(network: LanguageModel, training: torch.Tensor, tokens: torch.Tensor, choices: dict) -> list[float]:
+    """Return what a symbol of the tokens costs in each of the `WAYS`, by what was chosen elsewhere."""
+    states, alone = states_and_nats(network, tokens)
+    counted = _counting(training, tokens, choices["counted"]["choice"])
+    learned = dynamic_nats(network, tokens, rate=choices["dynamic"]["choice"])
+    costs = [
+        counted,
+        alone,
+        mixed(alone, counted, choices["mixed"]["choice"]),
+        _cached(states, tokens, alone, choices["cached"]["choice"]),
+        learned,
+        mixed(learned, counted, choices["dynamic, mixed"]["choice"]),
+    ]
+    return [float(each.mean()) for each in costs]
+
+
+METRICS = {
+    "parameters": PARAMETERS,
+    "seconds": SECONDS,
+    "training_nats": TRAINING_NATS,
+    "updates": UPDATES,
+    "curve": CURVE,
+    "validation": Metric("nats per character", "what the part that chooses cost, in each way", ("way",)),
+    "choices": Metric("", "what was chosen there", ("way",)),
+    "dynamic_tried": Metric("nats per character", "what that part cost with each rate of the descent", ("rate",)),
+    "nats": NATS._replace(about="what a character of the test cost, read once, in each way", axes=("way",)),
+}
+
+
+def _network(core: str, rate: float, dropout: float) -> Config:
+    return {
+        "text": text("tiny-shakespeare"),
+        "model": model("LanguageModel", core=core, hidden_size=512, embedding_size=64, dropout=dropout),
+        "recipe": recipe(updates=3600, batch=32, seq_len=100, learning_rate=rate),
+    }
+
+
+EXPERIMENTS = (
+    Experiment(
+        "ladder-shakespeare",
+        "Tiny Shakespeare: a network alone, beside counting, with a cache, and going on learning as it reads",
+        METRICS,
+        {
+            "gru": _network("gru", 3e-3, 0.4),
+            "gru, no dropout": _network("gru", 3e-3, 0.0),
+            "lstm": _network("lstm", 1e-2, 0.4),
+        },
+        measure,
+        lambda config: {"way": WAYS, "rate": RATES},
+        seeds=1,
+    ),
+)
