@@ -23,6 +23,7 @@ CHAPTERS = {path.stem: path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 LIVE = {
     *("fading-memory", "rnn-perplexity", "cost-by-position"),
     *("early-stopping", "loss-and-text", "schedule"),
+    *("text-costs", "repeated-sentence", "own-words"),
     *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
     *("bottleneck", "bottleneck-gone", "state-probes", "alignment", "shuffled-weights"),
