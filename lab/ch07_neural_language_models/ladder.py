@@ -135,5 +135,6 @@ EXPERIMENTS = (
         measure,
         lambda config: {"way": WAYS, "rate": config["rates"]},
         seeds=1,
+        small={"rates": [0.02]},
     ),
 )
