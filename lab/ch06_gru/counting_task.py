@@ -48,14 +48,19 @@ METRICS = {name: ENDING[name] for name in ENDED} | {
 
 
 BUDGET = {"length": 40, "limit": 400, "hidden_size": 10, "updates": 6000, "batch": 32}
-BUDGET |= {"score_every": 100, "sequences": 200, "learning_rate": 1e-2, "clip": 1.0}
+BUDGET |= {"score_every": 100, "sequences": 200, "clip": 1.0}
+RATES = (3e-3, 1e-2, 3e-2)
 
 EXPERIMENTS = (
     Experiment(
         "counting-task",
-        "Strings a^n b^n: how far RNN, GRU and LSTM count beyond the n that they were trained on",
+        "Strings a^n b^n: how far RNN, GRU and LSTM count beyond the n that they were trained on, at three rates",
         METRICS,
-        {kind: BUDGET | {"cell": cell(kind)} for kind in ("rnn", "gru", "lstm")},
+        {
+            f"{kind} {rate:g}": BUDGET | {"learning_rate": rate, "cell": cell(kind)}
+            for kind in ("rnn", "gru", "lstm")
+            for rate in RATES
+        },
         measure,
         seeds=5,
         small={"length": 4, "limit": 8, "updates": 4, "score_every": 2, "sequences": 4},

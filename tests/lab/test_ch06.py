@@ -39,7 +39,7 @@ def test_a_cell_is_scored_and_questioned_in_the_test(tmp_path, monkeypatch, hold
 @pytest.mark.parametrize("limit, reach", [(4, 4), (100, 12), (0, 0)])
 def test_the_reach_ends_before_the_first_wrong_answer(limit, reach, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "SequenceModel", lambda cell, size: Counter(limit))
-    config = small("counting-task", "rnn", length=3, limit=12)
+    config = small("counting-task", "rnn 0.01", length=3, limit=12)
     assert counting_task.measure(config, 0, tmp_path)["reach"] == reach
     right = torch.tensor([True, True, False, True])  # the last one by chance
     monkeypatch.setattr(counting_task, "counted", lambda *_: right)
