@@ -25,7 +25,7 @@ LIVE = {
     *("early-stopping", "loss-and-text", "schedule"),
     *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
-    *("bottleneck", "bottleneck-gone", "state-probes", "alignment", "shuffled-weights"),
+    *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
     *("cost-roofline", "scan-error", "recall-bound"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
