@@ -26,7 +26,7 @@ LIVE = {
     *("text-costs", "repeated-sentence", "own-words"),
     *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
-    *("bottleneck", "bottleneck-gone", "state-probes", "alignment", "shuffled-weights"),
+    *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
     *("cost-roofline", "scan-error", "recall-bound"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for

@@ -162,7 +162,7 @@ def encoder_decoder(source: str = "gate") -> Figure:
     places = [start + between * step for step in range(len(source))]
     places += [2 * middle - x for x in reversed(places)]
     sheet = Sheet(2 * middle, HIGH + 0.35)
-    sheet.box(middle, MIDDLE, r"$\mathbf{c}$", OUTPUT, width=0.5, height=0.9)
+    sheet.box(middle, MIDDLE, r"$\mathbf{s}_0$", OUTPUT, width=0.5, height=0.9)
     sheet.text(middle, MIDDLE - 0.75, "one vector", size=LEGIBLE)
     sheet.text(places[0] - 0.31, HIGH, "the encoder reads", GREY, "left", LEGIBLE)
     sheet.text(places[-1] + 0.31, LOW, "the decoder writes", GREY, "right", LEGIBLE)

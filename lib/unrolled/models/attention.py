@@ -71,7 +71,7 @@ def attend(
     """Return each query's mean of the values, weighted by a softmax of scores, and the weights (:eq:`eq-attention`).
 
         α_ij = exp(e_ij) / Σ_k exp(e_ik)        k: the places that i may look at; the weight of the others is 0
-        c_i = Σ_j α_ij v_j
+        v̄_i = Σ_j α_ij v_j
 
     Args:
         scores: e, (…, queries, places).
@@ -80,7 +80,7 @@ def attend(
             With two axes it is (queries, places), the same for each row of a batch.
 
     Returns:
-        c, (…, queries, features), and α, (…, queries, places).
+        v̄, (…, queries, features), and α, (…, queries, places).
 
     Raises:
         ValueError: the scores are no floating-point numbers or there is no place; the mask is not made of booleans,

@@ -25,11 +25,10 @@ class EncoderDecoder(NeuralModel):
 
     With attention, each step looks at all of the source before it answers:
 
-        c_t = Σ_j α_tj m_j          α_t: the softmax of the scores of s_t and m_1, …, m_n
-        a_t = tanh(W_a [c_t, s_t] + b_a)
-        logits_t = W_sy dropout(a_t) + b_y
+        m̄_t = Σ_j α_tj m_j          α_t: the softmax of the scores of s_t and m_1, …, m_n
+        logits_t = W_sy dropout(tanh(W_a [m̄_t, s_t] + b_a)) + b_y
 
-    Bahdanau et al. 2015 look before a step, with s_{t−1}, and the step reads c_t. Here the step comes first, as in
+    Bahdanau et al. 2015 look before a step, with s_{t−1}, and the step reads m̄_t. Here the step comes first, as in
     Luong et al. 2015, without their input feeding: so all steps of a known target are read at once.
 
     The state is (s, m, mask) with attention, s alone without. `encode` returns the first one, and a model is asked for
