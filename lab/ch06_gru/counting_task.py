@@ -49,12 +49,12 @@ METRICS = {name: ENDING[name] for name in ENDED} | {
 
 BUDGET = {"length": 40, "limit": 400, "hidden_size": 10, "updates": 6000, "batch": 32}
 BUDGET |= {"score_every": 100, "sequences": 200, "clip": 1.0}
-RATES = (3e-3, 1e-2, 3e-2)
+RATES = (3e-3, 1e-2, 3e-2, 1e-1)
 
 EXPERIMENTS = (
     Experiment(
         "counting-task",
-        "Strings a^n b^n: how far RNN, GRU and LSTM count beyond the n that they were trained on, at three rates",
+        "Strings a^n b^n: how far RNN, GRU and LSTM count beyond the n that they were trained on, at four rates",
         METRICS,
         {
             f"{kind} {rate:g}": BUDGET | {"learning_rate": rate, "cell": cell(kind)}
