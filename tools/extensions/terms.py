@@ -80,7 +80,8 @@ class FirstUses(SphinxPostTransform):
         free = {name: term for name, term in names.items() if not EVERYDAY.search(term)}
         anywhere, done = pattern(list(free)), set()
         for text in readable(self.document):
-            if isinstance(text.parent, nodes.emphasis) and (term := named(text.astext(), names)):
+            whole = text.parent.astext()  # the end of a line would cut it in two
+            if isinstance(text.parent, nodes.emphasis) and (term := named(whole, names)):
                 if term not in done:
                     shown = text.parent.deepcopy()
                     shown["classes"].append(SHOWN)
