@@ -17,7 +17,7 @@ from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, m
 from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.scoring import TRAINING_NATS, training_nats
 from lab.engine.store import kept
-from lab.engine.texts import encoded
+from lab.engine.texts import Encoded, encoded
 from lab.engine.training import CURVE, NATS, PARAMETERS, SECONDS, UPDATES, fit, parameters, training_seconds
 from unrolled.measure import token_nats
 from unrolled.models import LanguageModel
@@ -37,7 +37,7 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     part = {**config, "text": config["text"] | {"three_parts": True}}
     read = encoded(part)
     first = fit(part, seed, folder, text=read._replace(test=None), name="part")
-    choose = partial(_choose, first.model, read.training, read.held_out[:CHOOSING], config["rates"])
+    choose = partial(_choose, first.model, read, config["rates"])
     choices = kept(folder / "choices.json", choose)
     whole = encoded(config)
     last = fit(config, seed, folder, text=whole, name="whole")
@@ -50,27 +50,28 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
         "validation": [each["nats"] for each in choices.values()],
         "choices": [repr(each["choice"]) for each in choices.values()],
         "dynamic_tried": choices["dynamic"]["tried"],
-        "nats": _read(last.model, whole.training, whole.held_out, choices),
+        "nats": _read(last.model, whole, choices),
     }
 
 
 WAYS = ["counted", "alone", "mixed", "cached", "dynamic", "dynamic, mixed"]
 
 
-def _counting(training: torch.Tensor, tokens: torch.Tensor, order: int) -> np.ndarray:
-    grams = ModifiedKneserNey(Counts(training, int(max(training.max(), tokens.max())) + 1, order))
+def _counting(read: Encoded, tokens: torch.Tensor, order: int) -> np.ndarray:
+    grams = ModifiedKneserNey(Counts(read.training, len(read.vocabulary), order))
     return token_nats(grams, tokens, streams=1)
 
 
-def _choose(network: LanguageModel, training: torch.Tensor, tokens: torch.Tensor, rates: Sequence[float]) -> dict:
-    """Return what does best on some tokens, for each of the `WAYS`, with what each then costs."""
+def _choose(network: LanguageModel, read: Encoded, rates: Sequence[float]) -> dict:
+    """Return what does best on the held-out text, for each of the `WAYS`, with what it then costs."""
+    tokens = read.held_out[:CHOOSING]
 
     def best(options: list, price: Callable[[Any], np.ndarray]) -> dict:
         tried = [float(np.mean(price(option))) for option in options]
         return {"choice": options[int(np.argmin(tried))], "nats": min(tried), "tried": tried}
 
     states, alone = states_and_nats(network, tokens)
-    counts = {order: _counting(training, tokens, order) for order in ORDERS}
+    counts = {order: _counting(read, tokens, order) for order in ORDERS}
     found = {"counted": best(ORDERS, counts.get), "alone": best([None], lambda _: alone)}
     counted = counts[found["counted"]["choice"]]
     found["mixed"] = best(SHARES, lambda share: mixed(alone, counted, share))
@@ -87,10 +88,11 @@ def _choose(network: LanguageModel, training: torch.Tensor, tokens: torch.Tensor
     return found
 
 
-def _read(network: LanguageModel, training: torch.Tensor, tokens: torch.Tensor, choices: dict) -> list[float]:
-    """Return what a symbol of the tokens costs in each of the `WAYS`, by what was chosen elsewhere."""
+def _read(network: LanguageModel, read: Encoded, choices: dict) -> list[float]:
+    """Return what a symbol of the held-out text costs in each of the `WAYS`, by what was chosen elsewhere."""
+    tokens = read.held_out
     states, alone = states_and_nats(network, tokens)
-    counted = _counting(training, tokens, choices["counted"]["choice"])
+    counted = _counting(read, tokens, choices["counted"]["choice"])
     window, flatness, share = choices["cached"]["choice"]
     learned = dynamic_nats(network, tokens, rate=choices["dynamic"]["choice"])
     costs = [
@@ -117,21 +119,19 @@ METRICS = {
 }
 
 
-def _network(core: str, rate: float, dropout: float) -> Config:
-    return {
-        "text": text("tiny-shakespeare"),
-        "model": model("LanguageModel", core=core, hidden_size=512, embedding_size=64, dropout=dropout),
-        "recipe": recipe(updates=3600, batch=32, seq_len=100, learning_rate=rate),
-        "rates": RATES,
-    }
-
+GRU = {
+    "text": text("tiny-shakespeare"),
+    "model": model("LanguageModel", core="gru", hidden_size=512, embedding_size=64, dropout=0.4),
+    "recipe": recipe(updates=3600, batch=32, seq_len=100, learning_rate=3e-3),
+    "rates": RATES,
+}
 
 EXPERIMENTS = (
     Experiment(
         "ladder-shakespeare",
         "Tiny Shakespeare: a network alone, beside counting, with a cache, and going on learning as it reads",
         METRICS,
-        {"gru": _network("gru", 3e-3, 0.4)},
+        {"gru": GRU},
         measure,
         lambda config: {"way": WAYS, "rate": config["rates"]},
         seeds=1,

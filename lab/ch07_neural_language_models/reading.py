@@ -11,8 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from unrolled.cells import detach
-from unrolled.models import LanguageModel
-from unrolled.models.base import evaluating
+from unrolled.models import LanguageModel, evaluating
 
 STRETCH = 128  # symbols that are read at once
 

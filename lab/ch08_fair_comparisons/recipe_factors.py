@@ -114,15 +114,13 @@ LARGER = {"lstm": 256, "gru": 287, "rnn": 406}  # units: with an embedding of 12
 
 def larger(core: str) -> Config:
     """Return a cell's larger network with another recipe: β₂ 0.99, no resets, and twice the updates."""
-    settings = BASE | {"beta2": 0.99, "reset": 0.0, "updates": 4000}
-    for name in ("embedding_size", "embedding_scale"):
-        del settings[name]
-    network = {"hidden_size": LARGER[core], "embedding_size": 128, "cell_options": {"initialisation": "orthogonal"}}
-    return configuration(core if core in UNITS else "lstm", "base") | {
+    size = {"hidden_size": LARGER[core], "embedding_size": 128, "cell_options": {"initialisation": "orthogonal"}}
+    return {
         "text": text("stories", round(4.5 * 4000 * 2048), words=True, three_parts=True),
-        "model": model("LanguageModel", core=core, **network),
-        "recipe": recipe(**settings),
+        "model": model("LanguageModel", core=core, **size),
+        "recipe": recipe(updates=4000, batch=32, seq_len=64, beta2=0.99),
         "learning_rates": [1.5e-3, 3e-3, 6e-3],
+        "validations": 0,
     }
 
 

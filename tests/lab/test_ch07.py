@@ -1,10 +1,14 @@
 """What helps a trained network to read on: each way against its formula, written out for one place."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
 from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, mixed, states_and_nats
+from unrolled.cells import detach
 from unrolled.measure import token_nats
 from unrolled.models import LanguageModel
 
@@ -55,6 +59,22 @@ def test_what_reads_on_begins_as_it_was_and_leaves_the_model_alone(network, toke
     assert np.allclose(learning[:20], still[:20], atol=1e-5)  # the first stretch is paid before it is learned
     assert abs(learning[20:] - still[20:]).max() > 0.01
     assert all(map(torch.equal, before, network.parameters()))
+
+
+def test_every_step_is_one_of_plain_descent_without_dropout(tokens):
+    torch.manual_seed(0)
+    network = LanguageModel(7, embedding_size=5, hidden_size=12, core="gru", dropout=0.5)
+    found, learner = dynamic_nats(network, tokens[:61], rate=0.3), copy.deepcopy(network).eval()
+    weights, state = [weight for weight in learner.parameters() if weight.requires_grad], None
+    for start in (0, 20, 40):
+        logits, state = learner(tokens[None, start : start + 20], state)
+        costs = cross_entropy(logits[0], tokens[start + 1 : start + 21], reduction="none")
+        assert np.allclose(found[start : start + 20], costs.detach().numpy(), atol=1e-5)
+        slopes = torch.autograd.grad(costs.mean(), weights)
+        state = detach(state)
+        with torch.no_grad():
+            for weight, slope in zip(weights, slopes, strict=True):
+                weight -= 0.3 * slope
 
 
 def test_it_learns_a_text_that_repeats_itself(network):
