@@ -78,8 +78,8 @@ claims: environment  ## every chapter's asserts under five fresh seeds, one and 
 	@$(NOTEBOOKS) claims $(CHAPTER)
 	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/lab/test_kills.py)
 
-gpu: environment  ## on a GPU: every solution, and every chapter at full size; goes on where it was stopped
-	@$(NOTEBOOKS) gpu
+gpu: environment  ## on a GPU: experiments, chapters at full size, solutions; goes on where it stopped (MINUTES=10)
+	@$(NOTEBOOKS) gpu $(MINUTES:%=--minutes %) $(ARCHIVE:%=--archive %)
 
 address:  ## put address and version where they stand (URL=https://github.com/you/unrolled: another address)
 	@$(PYTHON) tools/address.py $(if $(URL),"$(URL)")

@@ -46,7 +46,8 @@ Everything is kept in the folder on the way. After Ctrl-C, SIGTERM or a power cu
 and the result is the same to the last bit. --resume refuses to do anything else than that; --fresh begins again."""
 
 _RECORDS = """\
-Parts that were measured with another configuration count as lacking. Timings are taken one at a time, all else two at
+Parts that were measured with another configuration count as lacking. What is measured on a GPU is left to `make gpu`,
+unless it is named. Timings are taken one at a time, all else two at
 a time, with one thread each, and each is kept as soon as it is there. After Ctrl-C the same command goes on."""
 
 LONGEST = 12  # numbers in a row that is printed
@@ -115,6 +116,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def _records(arguments: argparse.Namespace) -> None:
     experiments = [lab.find(name) for name in arguments.names or lab.experiments()]
+    experiments = [each for each in experiments if arguments.names or not each.on_gpu]  # `make gpu` measures those
     lacking = {each.name: store.missing(each) for each in experiments}
     for name, parts in lacking.items():
         for label, seed in parts:

@@ -19,6 +19,7 @@ from unrolled.measure import evaluate
 from unrolled.training import TrainingDiverged
 
 RATES = [2e-3, 4e-3, 8e-3]
+RATE_FILE = "rate-{:.2g}"  # what the files of a network are called
 FURTHER = 2  # rates beyond an end, each twice or half of the last
 UNITS = {"lstm": {32: 214, 64: 193, 128: 152}, "gru": {32: 234, 64: 212, 128: 169}}  # by the length of an embedding
 BASE = {
@@ -73,7 +74,7 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     def trained(rate: float) -> dict:
         tried = with_setting(config, {"learning_rate": rate})
         try:
-            network = fit(tried, seed, folder, text=read, name=f"rate-{rate:.2g}").model
+            network = fit(tried, seed, folder, text=read, name=RATE_FILE.format(rate)).model
         except TrainingDiverged:
             return {"nats": math.inf, "name": [0.0] * (len(EDGES) - 1)}
         shares, _ = first_choice_by_lag(network, read.vocabulary, validation, "name", EDGES)
@@ -84,7 +85,7 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     def try_all() -> int:
         for rate in rates:
             if rate not in tried:
-                tried[rate] = kept(folder / f"rate-{rate:.2g}.json", partial(trained, rate))
+                tried[rate] = kept(folder / f"{RATE_FILE.format(rate)}.json", partial(trained, rate))
         return min(range(len(rates)), key=lambda number: tried[rates[number]]["nats"])
 
     best = try_all()

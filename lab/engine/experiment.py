@@ -45,6 +45,7 @@ class Experiment:
         axes: maps a configuration to the coordinates along the metrics' axes, as far as it decides them.
         seeds: how many seeds a complete record has. Of counting, nothing depends on the seed, and one is enough.
         together: measure all contenders in one go, as timings must be that are compared with each other.
+        on_gpu: its record is measured on a GPU, and on nothing else.
         small: what makes a contender a matter of seconds, in place of its own: for `golden` and the tests.
 
     Example:
@@ -65,6 +66,7 @@ class Experiment:
     axes: Callable[[Config], Mapping[str, Sequence]] = at()
     seeds: int = 3
     together: bool = False
+    on_gpu: bool = False
     small: Config = field(default_factory=dict)
 
     def config(self, label: str) -> Config:

@@ -52,7 +52,7 @@ def run(
             `search.CHOSEN`.
 
     Raises:
-        ValueError: no such contender, no seed, or nothing to resume.
+        ValueError: no such contender, no seed, nothing to resume, or no GPU to record what is measured on one.
         NotChosen: the settings of a contender wait for a search.
         RuntimeError: another run is at work in the same place, or a result is damaged.
         RecordError: the book's record is damaged or was changed by hand.
@@ -62,6 +62,11 @@ def run(
         raise ValueError(f"seeds are {list(seeds)}; at least one is needed, from 0 to {settings.LAST}")
     labels = list(experiment.contenders) if contenders is None or experiment.together else list(contenders)
     configs = {label: experiment.config(label) for label in labels}
+    if record and experiment.on_gpu and settings.device().type != "cuda":
+        raise ValueError(
+            f"{experiment.name} is recorded on a GPU, and the device is {settings.device()}; take --device cuda, or "
+            "leave out --record to see what this one does"
+        )
     if record:
         store.recorded(experiment)  # refused now rather than after an hour
     asked = {label: (config, data_digest(config)) for label, config in configs.items()}

@@ -10,7 +10,12 @@ from unrolled.measure.hardware import seconds
 Key = TypeVar("Key", bound=Hashable)
 
 
-def medians(works: Mapping[Key, Callable[[], object]], config: Config) -> dict[Key, float]:
-    """Return the median of how long each work takes, seconds, over ``rounds`` that follow ``warm_up`` others."""
+def rounds_of(works: Mapping[Key, Callable[[], object]], config: Config) -> dict[Key, list[float]]:
+    """Return how long each work takes, seconds, in each of the ``rounds`` that follow ``warm_up`` others."""
     rounds = [{key: seconds(work) for key, work in works.items()} for _ in range(config["warm_up"] + config["rounds"])]
-    return {key: statistics.median(taken[key] for taken in rounds[config["warm_up"] :]) for key in works}
+    return {key: [taken[key] for taken in rounds[config["warm_up"] :]] for key in works}
+
+
+def medians(works: Mapping[Key, Callable[[], object]], config: Config) -> dict[Key, float]:
+    """Return the median of how long each work takes, as `rounds_of` times it."""
+    return {key: statistics.median(taken) for key, taken in rounds_of(works, config).items()}

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import lab
-from lab.ch09_generating_text import decoding_ways, exposure
+from lab.ch09_generating_text import decoding_ways, exposure, whose_story
 from lab.ch09_generating_text.judge import Judge, beginnings
 from lab.engine import training
 from lab.engine.experiment import model
@@ -122,3 +122,31 @@ def test_training_further_begins_with_the_teachers_weights(tmp_path, monkeypatch
     taught = load_model(teacher)[0].output.bias
     assert torch.equal(first["real"][0], taught) and not torch.equal(first["scheduled"][0], taught)
     assert torch.equal(first["real"][1], encoded(small("exposure-bias", "real")).training)
+
+
+# Whose story
+
+
+def test_cues_are_what_no_name_but_the_heros_follows():
+    texts = ["Ada sat . said Ada . cried Leo .", "Leo ran . said Leo . cried Leo ."]
+    assert whose_story.cues(text.split() for text in texts) == {"said"}
+
+
+def test_a_name_is_asked_for_after_a_cue_and_compared_with_the_first_of_the_story():
+    words = ["There", "was", "Ada", ".", "said", "Ada", ".", "cried", "Leo", ".", "said", "Leo"]
+    assert whose_story.named_again(words, {"said", "was"}) == [True, False]
+    assert whose_story.named_again(["said"], {"said"}) == []
+
+
+def test_the_grammars_stories_stay_those_of_one_hero_and_every_writer_is_judged_by_the_same_cues(tmp_path, monkeypatch):
+    seen, again = [], whose_story.named_again
+    monkeypatch.setattr(whose_story, "named_again", lambda words, after: seen.append(after) or again(words, after))
+    measured = {
+        label: whose_story.measure(small("whose-story", label, mentions=3), 0, tmp_path / label)
+        for label in ("the grammar", "n-grams", "gru")
+    }
+    assert all(after == seen[0] for after in seen) and "said" in seen[0] and "cried" not in seen[0]
+    real = measured["the grammar"]
+    assert real["same"] == [1.0, 1.0, 1.0] and real["to_the_end"] == 1.0 and real["names"] < 3
+    assert real["asked"] == sorted(real["asked"], reverse=True) and real["asked"][0] == 12
+    assert measured["n-grams"]["to_the_end"] < 1 and measured["gru"]["nats"] > measured["n-grams"]["nats"]

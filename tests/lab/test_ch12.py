@@ -5,8 +5,9 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import lab
-from lab.ch12_cost import launches, lengths
+from lab.ch12_cost import launches, lengths, on_gpu
 from lab.engine import timing
+from lab.engine.run import run
 from small_experiments import small
 from unrolled import cost
 
@@ -109,3 +110,36 @@ def test_the_operations_of_the_solved_exercise_are_those_of_its_weights():
     weights = sum(weight.numel() for layer in (rnn, output) for weight in layer.parameters() if weight.ndim == 2)
     assert launches.operations(config, batch=3) == 2 * 3 * 6 * weights
     assert launches.solved_exercise(config, torch.float32)(torch.randn(3, 6, 5)).shape == (3, 6, 7)
+
+
+# On a GPU
+
+
+def test_every_layer_is_timed_as_it_is_and_recorded_and_its_kernels_are_counted_when_all_times_are_taken(
+    clock, tmp_path, monkeypatch
+):
+    configs = contenders("gpu-layers")
+    metrics = on_gpu.measure(configs, 0, tmp_path)
+    for label, measured in metrics.items():
+        assert measured["microseconds"] == [[1e6] * 3] * 2 and measured["failed"] == ["", ""]
+        assert measured["kernels"] == [0, 0], "on a CPU there are none"
+        lab.find("gpu-layers").check(label, measured, configs[label])
+
+
+def test_what_fails_has_its_reason_and_no_time_and_the_others_are_timed(clock, tmp_path, monkeypatch):
+    configs = {label: of for label, of in contenders("gpu-layers").items() if label.startswith("gru float32")}
+
+    def replayed(layer, inputs):
+        if len(inputs) == 2:
+            raise RuntimeError("CUDA error: operation not permitted\nmore of it")
+        return lambda: layer(inputs)
+
+    monkeypatch.setattr(on_gpu, "replayed", replayed)
+    measured = on_gpu.measure(configs, 0, tmp_path)["gru float32, replayed"]
+    assert measured["failed"] == ["", "CUDA error: operation not permitted"]
+    assert measured["microseconds"] == [[1e6] * 3, [float("inf")] * 3]
+
+
+def test_what_is_recorded_on_a_gpu_is_not_recorded_elsewhere(tmp_path):
+    with pytest.raises(ValueError, match="gpu-writing is recorded on a GPU, and the device is cpu; take --device cuda"):
+        run(lab.find("gpu-writing"), folder=tmp_path, record=True)

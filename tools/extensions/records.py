@@ -77,12 +77,12 @@ def plain(text: str) -> str:
 
 
 def on_gpu(root: Path) -> str:
-    """Return what came of the notebooks that ``make gpu`` has run, and which it has not."""
+    """Return what came of the parts that ``make gpu`` has run, and which it has not."""
     file = root / "data" / "gpu.json"
     written = json.loads(file.read_text(encoding="utf8")) if file.exists() else {}
     if not written:
         return "Not run yet: `make gpu` runs every solution on a GPU, and every chapter at full size.\n"
-    rows = ["| notebook | outcome | time | on | with |", "|---|---|---:|---|---|"]
+    rows = ["| what | outcome | time | on | with |", "|---|---|---:|---|---|"]
     for name, ran in written.items():
         versions = f"{ran['versions']}; commit {ran['commit']}, {ran['date']}"
         outcome = ran["outcome"].replace("|", "\\|")

@@ -113,15 +113,15 @@ def claims(only: str) -> bool:
     return bool(failures)
 
 
-def gpu() -> bool:
-    """Run the book on a GPU: every solution there, every chapter at full size; written down in data/gpu.json.
+def gpu(minutes: float | None, archive: Path | None) -> bool:
+    """Run the book on a GPU: its experiments, chapters at full size, solutions; all written down in data/gpu.json.
 
-    A notebook that has run is not run again until something that it depends on changes, so a run that was stopped goes
-    on where it was. The page of records shows what is written down.
+    What has run is not run again until something that it depends on changes, so a run that was stopped goes on where it
+    was. The page of records shows what is written down.
     """
     from notebooks import gpu
 
-    return gpu.run_here()
+    return gpu.run_here(minutes, archive)
 
 
 COMMANDS = {"execute": execute_one, "store": store, "validate": validate, "claims": claims, "gpu": gpu}
@@ -135,6 +135,8 @@ def main() -> int:
     parsers["execute"].add_argument("notebook", help="its path")
     for name in ("store", "claims"):
         parsers[name].add_argument("only", nargs="?", default="", help="how the chapter's name starts, such as 02")
+    parsers["gpu"].add_argument("--minutes", type=float, help="stop in time (default: no limit)")
+    parsers["gpu"].add_argument("--archive", type=Path, help="a file, .tar.gz, for a copy of all that was written")
     arguments = vars(parser.parse_args())
     try:
         return int(COMMANDS[arguments.pop("command")](**arguments) or 0)

@@ -2,8 +2,10 @@
 
 import base64
 import io
+import math
 import os
 import re
+import time
 from pathlib import Path
 
 import nbformat
@@ -36,19 +38,22 @@ def chapters(only: str = "") -> list[Path]:
     return paths
 
 
-def execute(path: Path, figures: Path | None, timeout: int = TIMEOUT, **switches: str) -> nbformat.NotebookNode:
+def execute(
+    path: Path, figures: Path | None, timeout: float = TIMEOUT, *, together: bool = False, **switches: str
+) -> nbformat.NotebookNode:
     """Run a notebook in a fresh kernel and return it with its outputs and the state of its widgets.
 
     Args:
         path: the notebook; its folder is the kernel's working directory.
         figures: the folder for the figures that it saves; None as for a reader: none are saved.
-        timeout: seconds that a cell may take.
+        timeout: seconds that a cell may take; where it is for all cells `together`, that the notebook may.
+        together: that it is.
         switches: environment variables for the kernel.
 
     Raises:
         ChapterError: a cell raised or took too long, or the kernel died.
     """
-    notebook, at = nbformat.read(path, as_version=4), 0
+    notebook, at, end = nbformat.read(path, as_version=4), 0, time.monotonic() + timeout
 
     def before(cell, cell_index):
         nonlocal at
@@ -56,7 +61,8 @@ def execute(path: Path, figures: Path | None, timeout: int = TIMEOUT, **switches
 
     client = NotebookClient(
         notebook,
-        timeout=timeout,
+        timeout=math.ceil(timeout),
+        timeout_func=(lambda cell: max(math.ceil(end - time.monotonic()), 1)) if together else None,
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
         record_timing=False,
@@ -69,7 +75,7 @@ def execute(path: Path, figures: Path | None, timeout: int = TIMEOUT, **switches
     try:
         client.execute(env={**os.environ, **settings, **switches})
     except CellTimeoutError:
-        raise ChapterError(_report(path, notebook, at, f"took longer than {timeout} s; {load()}")) from None
+        raise ChapterError(_report(path, notebook, at, f"took longer than {timeout:.0f} s; {load()}")) from None
     except DeadKernelError:
         raise ChapterError(_report(path, notebook, at, "the kernel died (out of memory?)")) from None
     except CellControlSignal as error:
