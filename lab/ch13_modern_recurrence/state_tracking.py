@@ -2,10 +2,13 @@
 
 The shell game is learned over 40 steps and played on for 256. With two cups it is parity. Associative recall asks for
 more and more pairs. Every network has its learning rate from a search of its own.
+
+Two later experiments ask again, of the delta rule too. In `shell-game-delta` no training ends before its updates are
+spent; in `recall-alike` all networks carry about as many numbers, and the input asks for what it needs.
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,9 +20,11 @@ from lab.engine.experiment import Config, Experiment, Metric, cell
 from lab.engine.search import decided, grid
 from lab.engine.tasks import ENDING, TRIALS, Attending, ending, search_on, train_on
 from unrolled import settings
-from unrolled.tasks import ShellGame, Task
+from unrolled.cells import Cell
+from unrolled.tasks import SequenceModel, ShellGame, Task
 
 RATES = [1e-3, 3e-3, 1e-2, 3e-2]
+WIDER = [*RATES, 1e-1]
 ORTHOGONAL = {"initialisation": "orthogonal"}
 CELLS = {
     "tanh": ("rnn", {}),
@@ -38,18 +43,30 @@ def answers(model: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
     return model(inputs.to(settings.device())).argmax(dim=-1).cpu()
 
 
+class Endless(ShellGame):
+    """A shell game that is never solved well enough, so that its training goes on to the end."""
+
+    goal = 0.0
+
+
 def game_of(config: Config) -> ShellGame:
-    """Return the shell game of a configuration, as long as in training."""
-    return ShellGame(config["length"], config["cups"])
+    """Return the shell game of a configuration, as long as in training; ``endless`` where it has that."""
+    return (Endless if config.get("endless") else ShellGame)(config["length"], config["cups"])
 
 
 def measure_tracking(config: Config, seed: int, folder: Path) -> dict:
-    """Train a network on games of one length, then ask it where the ball is in longer ones."""
+    """Train a network on games of one length, then ask it where the ball is in longer ones, at every step or so."""
     model, outcome = train_on(config, game_of(config), seed, config["updates"])
     longer = ShellGame(config["played"], config["cups"])
     inputs, targets = longer.batch(config["games"], torch.Generator().manual_seed(seed))
     right = answers(model, inputs) == targets  # (games, steps)
-    return ending(outcome, game_of(config)) | {"right": right.double().mean(dim=0).tolist()}
+    return ending(outcome, game_of(config)) | {"right": right.double().mean(dim=0)[counted(config)].tolist()}
+
+
+def counted(config: Config) -> slice:
+    """Return the steps, counted from 0, at which the answers of a configuration count: all, or every so many."""
+    every = config.get("every", 1)
+    return slice(every - 1, None, every)
 
 
 TRACKING = ENDING | {"right": Metric("", "the share of games in which the ball is where the network says", ("step",))}
@@ -63,6 +80,25 @@ def _games() -> dict[str, Config]:
         f"{cups} cups: {name}": budget | asked | {"cups": cups, "cell": cell(kind, **ORTHOGONAL, **options)}
         for cups in (2, 5)
         for name, (kind, options) in CELLS.items()
+    }
+
+
+ENDLESS = {  # the networks that play on, and their cells
+    "lstm": ("lstm", {}),
+    "mingru, signed": ("mingru", {"signed": True}),
+    "delta": ("delta", {"num_heads": 8}),
+    "delta, negative": ("delta", {"num_heads": 8, "negative": True}),
+}
+
+
+def _endless() -> dict[str, Config]:
+    """Return the networks that are trained to the end, with two and with five cups, before their rates are chosen."""
+    budget = {"hidden_size": 64, "updates": 8000, "batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
+    asked = {"length": 40, "played": 1000, "every": 8, "games": 1000, "endless": True}
+    return {
+        f"{cups} cups: {name}": budget | asked | {"cups": cups, "cell": cell(kind, **ORTHOGONAL, **options)}
+        for cups in (2, 5)
+        for name, (kind, options) in ENDLESS.items()
     }
 
 
@@ -84,8 +120,13 @@ def carried(model: nn.Module, task: AssociativeRecall) -> int:
     """Return how many numbers a network carries when it has read all pairs: its state, or their keys and values."""
     if isinstance(model, Attending):
         return 2 * model.size * task.pairs
-    state = model.cell.state_sizes
-    return sum(state.values()) - (state["h"] if len(state) == 3 else 0)  # of linear attention h is only shown
+    layers = [model.cell] if isinstance(model, SequenceModel) else model.core.layers
+    return sum(size for each in layers for name, size in each.state_sizes.items() if name != "h" or not holds(each))
+
+
+def holds(layer: Cell) -> bool:
+    """Return whether a layer holds a matrix: its h is only shown."""
+    return "S" in layer.state_sizes
 
 
 RECALLED = ENDING | {
@@ -116,19 +157,49 @@ def _recalls() -> dict[str, Config]:
     }
 
 
-def _search(title: str, name: str, bases: dict[str, Config], task_of: Callable[[Config], Task]) -> Experiment:
+ALIKE = {  # hidden size, layers and cell of each network: 256 numbers carried, and 16 sums of linear attention
+    "gru": (128, 2, cell("gru", **ORTHOGONAL)),
+    "mingru": (128, 2, cell("mingru", **ORTHOGONAL)),
+    "linear attention": (16, 1, cell("linear-attention", **ORTHOGONAL)),
+    "delta": (16, 1, cell("delta", **ORTHOGONAL)),
+}
+
+
+def _alike() -> dict[str, Config]:
+    """Return every network that carries about 256 numbers with every number of pairs, before its rate is chosen."""
+    budget = {"updates": 10_000, "batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
+    return {
+        f"{name}: {pairs} pairs": budget
+        | {"pairs": pairs, "keys": 64, "values": 16, "asked": 1000}
+        | {"hidden_size": size, "num_layers": layers, "cell": kind}
+        for name, (size, layers, kind) in ALIKE.items()
+        for pairs in (4, 8, 16, 32)
+    }
+
+
+def _search(
+    title: str,
+    name: str,
+    bases: dict[str, Config],
+    task_of: Callable[[Config], Task],
+    rates: Sequence[float] = RATES,
+    small: Config | None = None,
+) -> Experiment:
     """Return the search for the learning rates of some networks."""
-    searches = {label: config | {"grid": grid(RATES, [{}])} for label, config in bases.items()}
+    searches = {label: config | {"grid": grid(rates, [{}])} for label, config in bases.items()}
     measured = partial(search_on, task_of)
     return Experiment(
-        name, f"{title}: the learning rate for each network", TRIALS, searches, measured, seeds=1, small=SMALL
+        name, f"{title}: the learning rate for each network", TRIALS, searches, measured, seeds=1, small=small or SMALL
     )
 
 
 SMALL = {"hidden_size": 4, "updates": 4, "score_every": 2, "sequences": 8, "batch": 4}
 SMALL |= {"length": 4, "played": 6, "games": 4, "asked": 4}
+SMALL_ENDLESS = SMALL | {"hidden_size": 8, "every": 2}
 GAME = "The shell game: where the ball is, far beyond the length learned, by gates that see the state or not"
 RECALL = "Associative recall: how many pairs a state of fixed size can hold"
+ON = "The shell game, trained to the end: where the ball is after up to a thousand steps, by the delta rule and others"
+AS_MUCH = "Associative recall: how many pairs are recalled by networks that carry as many numbers, and are asked alike"
 
 EXPERIMENTS = (
     _search(GAME, "state-tracking-tuning", _games(), game_of),
@@ -147,6 +218,25 @@ EXPERIMENTS = (
         RECALL,
         RECALLED,
         decided("associative-recall-tuning", _recalls(), operator.or_),
+        measure_recall,
+        small=SMALL,
+    ),
+    _search(ON, "shell-game-delta-tuning", _endless(), game_of, WIDER, SMALL_ENDLESS),
+    Experiment(
+        "shell-game-delta",
+        ON,
+        TRACKING,
+        decided("shell-game-delta-tuning", _endless(), operator.or_),
+        measure_tracking,
+        lambda config: {"step": range(1, config["played"] + 1)[counted(config)]},
+        small=SMALL_ENDLESS,
+    ),
+    _search(AS_MUCH, "recall-alike-tuning", _alike(), recall_of, WIDER),
+    Experiment(
+        "recall-alike",
+        AS_MUCH,
+        RECALLED,
+        decided("recall-alike-tuning", _alike(), operator.or_),
         measure_recall,
         small=SMALL,
     ),

@@ -16,6 +16,7 @@ from lab.engine.store import kept
 from lab.engine.training import cell_of
 from unrolled import cells, settings, tasks
 from unrolled.models import causal_mask, scaled_dot_product
+from unrolled.models.layers import Stack, input_sizes
 from unrolled.records import Metric
 
 
@@ -68,10 +69,43 @@ class Attending(nn.Module):
         return self.output(heads)
 
 
+class Asking(nn.Module):
+    """Answer from layers of cells, of which the input asks for what it needs: y = W (q ⊙ h), where q reads the input.
+
+    Above the first layer there are residual connections, as in `Stack`.
+
+    Args:
+        layers: the cells, from the bottom to the top.
+        output_size: of an answer.
+
+    Example:
+        >>> layers = [cells.GRUCell(5, 16), cells.GRUCell(16, 16)]
+        >>> tuple(Asking(layers, output_size=3)(torch.zeros(2, 7, 5)).shape)
+        (2, 7, 3)
+    """
+
+    def __init__(self, layers: list[cells.Cell], output_size: int):
+        super().__init__()
+        self.core = Stack(layers, residual=True)
+        self.query = nn.Linear(layers[0].input_size, layers[-1].hidden_size)
+        self.output = nn.Linear(layers[-1].hidden_size, output_size)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the answers, (batch, time, output_size), to inputs (batch, time, input_size)."""
+        states, _ = self.core(inputs)
+        return self.output(self.query(inputs) * states)
+
+
 def network_of(config: Config, task: tasks.Task) -> nn.Module:
-    """Return the untrained network of a configuration: its cell with a linear layer on top, or a head of attention."""
+    """Return the untrained network of a configuration.
+
+    It is a cell with a linear layer on top; with ``num_layers``, so many cells that are asked; or a head of attention.
+    """
     if config["cell"]["kind"] == "attention":
         return Attending(task.input_size, config["hidden_size"], task.output_size)
+    if "num_layers" in config:
+        sizes = input_sizes(task.input_size, config["hidden_size"], config["num_layers"])
+        return Asking([initialised_cell(config, size) for size in sizes], task.output_size)
     return tasks.SequenceModel(initialised_cell(config, task.input_size), task.output_size)
 
 

@@ -245,7 +245,7 @@ def test_rows_of_a_nested_state_are_selected_reordered_and_repeated():
         ((1, 2, 4), r"two axes are expected: \(batch, hidden_size\)"),
     ],
 )
-@pytest.mark.parametrize("kind", [kind for kind in CELLS if kind != "linear-attention"])
+@pytest.mark.parametrize("kind", [kind for kind in CELLS if kind not in ("linear-attention", "delta")])
 def test_a_state_of_the_wrong_shape_says_which_axis(kind, shape, says):
     cell, state = CELLS[kind](3, 4), torch.zeros(shape)
     if kind.startswith("lstm"):
@@ -266,6 +266,7 @@ def test_a_state_of_the_wrong_shape_says_which_axis(kind, shape, says):
         ("lstm", (torch.zeros(2, 4), (torch.zeros(2, 4),)), "c of the state is a tuple; a tensor"),
         ("linear-attention", (torch.zeros(2, 4),) * 2, r"the state is a tuple of 2; a tuple \(h, S, n\) of 3 tensors"),
         ("linear-attention", (torch.zeros(2, 4),) * 3, r"S of the state has .* axis 1 \(size\) is 4 and should be 16"),
+        ("delta", (torch.zeros(2, 4),) * 2, r"S of the state has .* axis 1 \(size\) is 4 and should be 16"),
     ],
 )
 def test_a_state_of_the_wrong_form_says_so(kind, state, says):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from small_runs import tensors
 from unrolled.cells import (
+    DeltaCell,
     DiagonalCell,
     LinearAttentionCell,
     LSTMCell,
@@ -19,6 +20,7 @@ from unrolled.cells import (
     scan_by_logs,
     unroll,
 )
+from unrolled.tasks import ShellGame
 
 CELLS = {
     "mingru": lambda: MinGRUCell(3, 4),
@@ -28,6 +30,9 @@ CELLS = {
     "linear attention": lambda: LinearAttentionCell(3, 4),
     "linear attention, heads": lambda: LinearAttentionCell(3, 4, num_heads=2),
     "linear attention, gated": lambda: LinearAttentionCell(3, 4, num_heads=2, gated=True),
+    "delta": lambda: DeltaCell(3, 4),
+    "delta, negative": lambda: DeltaCell(3, 4, num_heads=2, negative=True),
+    "delta, gated": lambda: DeltaCell(3, 4, num_heads=2, gated=True),
 }
 
 
@@ -186,16 +191,74 @@ def test_linear_attention_is_attention_without_a_softmax():
     assert torch.allclose(unroll(cell, inputs)[0][0], torch.stack(expected), atol=1e-12)
 
 
+@pytest.mark.parametrize("options", [{}, {"negative": True}, {"negative": True, "gated": True}])
+@pytest.mark.parametrize("chunk", [1, 4, 9, 64])
+def test_chunks_of_any_length_equal_the_steps_of_the_delta_rule(options, chunk):
+    torch.manual_seed(0)
+    cell, inputs = DeltaCell(3, 8, num_heads=2, **options).double(), torch.randn(2, 21, 3, dtype=torch.float64)
+    torch.nn.init.normal_(cell.W_g)
+    _, state = unroll(cell, inputs[:, :5], plain=True)
+    states, last = cell.by_chunks(inputs[:, 5:], state, chunk)
+    expected, (_, S) = unroll(cell, inputs[:, 5:], state, plain=True)
+    assert torch.allclose(states, expected, rtol=0, atol=1e-12) and torch.allclose(last[1], S, rtol=0, atol=1e-12)
+
+
+def test_a_step_of_the_delta_rule_descends_the_gradient_of_the_error():
+    torch.manual_seed(0)
+    cell, x = DeltaCell(3, 4).double(), torch.randn(1, 3, dtype=torch.float64)
+    S = torch.randn(1, 16, dtype=torch.float64, requires_grad=True)
+    _, k, v, beta, _ = (part[0] for part in cell.parts(cell.project(x)))
+    (gradient,) = torch.autograd.grad((S.view(4, 4) @ k[0] - v[0]).square().sum() / 2, S)
+    _, after = cell(x, (torch.zeros(1, 4, dtype=torch.float64), S))
+    assert torch.allclose(after, S - beta * gradient, rtol=0, atol=1e-12)
+
+
+def test_the_delta_rule_overwrites_what_a_sum_adds_up():
+    cell = DeltaCell(5, 2)
+    with torch.no_grad():
+        cell.b_h.zero_()
+        cell.b_g.fill_(50.0)  # β = 1
+        cell.W_xh.zero_()
+        cell.block("k").W_xh[:, :2] = torch.eye(2)  # an input is a key, a value, and a one for the query
+        cell.block("v").W_xh[:, 2:4] = torch.eye(2)
+        cell.block("q").W_xh[0, 4] = 1.0
+        twice = torch.tensor([[[3.0, 0, 5, -1, 1], [3, 0, 2, 7, 1]]])  # the same key, two values
+        states, _ = unroll(cell, twice)
+    assert torch.allclose(states[0], torch.tensor([[5.0, -1], [2, 7]]), atol=1e-5)
+
+
+def test_a_reflection_follows_five_cups_and_is_exact_after_thousands_of_moves():
+    game = ShellGame(length=3000, cups=5)
+    moves, places = game.batch(4, torch.Generator().manual_seed(0))
+    cell = DeltaCell(game.input_size, 25, num_heads=5, negative=True)
+    with torch.no_grad():
+        for weights in cell.parameters():
+            weights.zero_()
+        for symbol, (one, two) in enumerate(game.moves[1:], start=1):
+            for row in cell.block("k").W_xh[:, symbol].view(5, 5):  # the key of an exchange
+                row[one], row[two] = 1.0, -1.0
+        cell.W_g.fill_(50.0)  # β = 2, a reflection
+        cell.W_g[:, 0] = -50.0  # and β = 0 where nothing happens
+        cell.block("q").b_h.copy_(torch.eye(5).flatten())  # each head asks for a cup
+        S = torch.zeros(4, 5, 5, 5)
+        S[:, :, 0, 0] = 1.0  # the ball begins under cup 0
+        states, _ = unroll(cell, moves, (torch.zeros(4, 25), S.flatten(1)))
+    assert torch.equal(states.unflatten(-1, (5, 5))[..., 0].argmax(dim=-1), places)
+
+
 def test_a_gated_head_forgets_at_the_rate_of_its_bias():
     cell = LinearAttentionCell(3, 4, num_heads=4, gated=True)
     constants = -1 / torch.sigmoid(cell.b_f).log()
     assert torch.allclose(constants, torch.logspace(0, 2, 4), rtol=1e-3)
+    cell = DeltaCell(3, 4, num_heads=4, gated=True)
+    assert torch.allclose(-1 / torch.sigmoid(cell.b_g[4:]).log(), torch.logspace(0, 2, 4), rtol=1e-3)
 
 
 @pytest.mark.parametrize(
     "make, says",
     [
         (lambda: LinearAttentionCell(3, 4, num_heads=3), "num_heads is 3, which does not divide hidden_size, 4"),
+        (lambda: DeltaCell(3, 4, num_heads=3), "num_heads is 3, which does not divide hidden_size, 4"),
         (lambda: DiagonalCell(3, 4, t_max=1), "t_max is 1; the longest time constant must be above 1 step"),
         (lambda: MinGRUCell(3, 4, initialisation="chrono", t_max=9, update_bias=1.0), "but chrono draws it"),
         (lambda: DiagonalCell(3, 4, initialisation="chrono"), "no gate of a DiagonalCell keeps its state"),

@@ -5,8 +5,8 @@ import torch
 
 import lab
 from lab.ch13_modern_recurrence.associative_recall import AssociativeRecall
-from lab.ch13_modern_recurrence.state_tracking import measure_recall, measure_tracking
-from lab.engine.tasks import Attending
+from lab.ch13_modern_recurrence.state_tracking import carried, game_of, measure_recall, measure_tracking
+from lab.engine.tasks import Attending, network_of
 from small_experiments import small
 from unrolled import tasks
 
@@ -59,3 +59,22 @@ def test_a_head_of_attention_finds_a_pair_by_its_key_and_sees_nothing_ahead():
     other = inputs.clone()
     other[:, 4:] = 0
     torch.testing.assert_close(head(other)[:, :4], answers[:, :4])
+
+
+def test_a_game_without_an_end_is_trained_until_its_updates_are_spent(tmp_path):
+    config = small("shell-game-delta-tuning", "2 cups: delta, negative", sequences=8) | {"learning_rate": 1e-3}
+    assert game_of(config).goal == 0 < game_of({**config, "endless": False}).goal
+    metrics = measure_tracking(config | {"played": 7, "every": 3}, 0, tmp_path)
+    assert metrics["success"] == 0 and metrics["updates"] == config["updates"] and len(metrics["right"]) == 2
+
+
+@pytest.mark.parametrize(
+    "label, state", [("gru", 2 * 128), ("mingru", 2 * 128), ("linear attention", 16**2 + 16), ("delta", 16**2)]
+)
+def test_networks_that_are_asked_alike_carry_about_as_much(label, state):
+    config, task = lab.find("recall-alike-tuning").contenders[f"{label}: 4 pairs"], AssociativeRecall(4)
+    model = network_of(config, task)
+    assert carried(model, task) == state
+    inputs, _ = task.batch(2, torch.Generator().manual_seed(0))
+    states, _ = model.core(inputs)
+    torch.testing.assert_close(model(inputs), model.output(model.query(inputs) * states))

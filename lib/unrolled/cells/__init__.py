@@ -4,13 +4,14 @@ A cell splits its step in two: `project` is the part that needs no state, and so
 is the part that has to wait for the step before. `unroll` puts the two together, and `trace` also returns the values of
 all equations on the way.
 
-`rnn`, `lstm`, `gru`, `linear` and `linear_attention` hold the cells, `base` what they all share, and `twin` what those
-that PyTorch has too share. `state` is what is carried on, and `initialisation` draws weights. `sequence` is the loop
-over time, and `fast` says which cell goes another way: by PyTorch's kernels, by `fused`, a GRU's backward pass derived
-by hand, or by `parallel_scan`, where a step is linear in the state.
+`rnn`, `lstm`, `gru`, `linear`, `linear_attention` and `delta` hold the cells, `base` what they all share, and `twin`
+what those that PyTorch has too share. `state` is what is carried on, and `initialisation` draws weights. `sequence` is
+the loop over time, and `fast` says which cell goes another way: by PyTorch's kernels, by `fused`, a GRU's backward pass
+derived by hand, or by `parallel_scan` and the like, where a step is linear in the state.
 """
 
 from unrolled.cells.base import Cell
+from unrolled.cells.delta import DeltaCell
 from unrolled.cells.gru import GRUCell
 from unrolled.cells.initialisation import initialise
 from unrolled.cells.linear import DiagonalCell, LinearCell, MinGRUCell, MinLSTMCell
@@ -31,12 +32,14 @@ CELLS = {
     "minlstm": MinLSTMCell,
     "diagonal": DiagonalCell,
     "linear-attention": LinearAttentionCell,
+    "delta": DeltaCell,
 }
 
 __all__ = [
     "CELLS",
     "NONLINEARITIES",
     "Cell",
+    "DeltaCell",
     "DiagonalCell",
     "GRUCell",
     "LSTMCell",

@@ -9,6 +9,7 @@ import torch
 
 from unrolled.cells import fused
 from unrolled.cells.base import Cell
+from unrolled.cells.delta import DeltaCell
 from unrolled.cells.gru import GRUCell
 from unrolled.cells.linear import DiagonalCell, LinearCell, MinGRUCell, MinLSTMCell
 from unrolled.cells.linear_attention import LinearAttentionCell
@@ -61,6 +62,11 @@ def linear_attention(cell: LinearAttentionCell, inputs: torch.Tensor, state: Sta
     return cell.by_scores(inputs, state)
 
 
+def delta(cell: DeltaCell, inputs: torch.Tensor, state: State, gradients: bool) -> Result:
+    """Take chunks of steps."""
+    return cell.by_chunks(inputs, state)
+
+
 FAST: dict[type[Cell], Callable[[Cell, torch.Tensor, State, bool], Result]] = {
     RNNCell: rnn,
     LSTMCell: lstm,
@@ -69,6 +75,7 @@ FAST: dict[type[Cell], Callable[[Cell, torch.Tensor, State, bool], Result]] = {
     MinLSTMCell: linear,
     DiagonalCell: linear,
     LinearAttentionCell: linear_attention,
+    DeltaCell: delta,
 }
 """The fast path of each cell: from the cell, inputs (batch, time, input_size), the state before the first step, and
 whether gradients are recorded."""
