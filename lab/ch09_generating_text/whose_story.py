@@ -77,10 +77,10 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
         texts = [read.vocabulary.decode(row) for row in rows]
     asked = cues(stories.words(story.text) for story in validation.stories)
     again = [named_again(words, asked) for words in texts]
-    share = [np.mean([same[place] for same in again if len(same) > place]) for place in range(config["mentions"])]
+    due = [[same[place] for same in again if len(same) > place] for place in range(config["mentions"])]
     return metrics | {
-        "same": [float(each) for each in share],
-        "asked": [sum(len(same) > place for same in again) for place in range(config["mentions"])],
+        "same": [sum(each) / max(len(each), 1) for each in due],
+        "asked": [len(each) for each in due],
         "to_the_end": float(np.mean([all(same) for same in again])),
         "names": float(np.mean([len(NAMES.intersection(words)) for words in texts])),
         "story": [" ".join(words[:-1]) for words in texts[:10]],
@@ -89,8 +89,8 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
 
 METRICS = {
     "nats": Metric("nats per word", "what a word of the validation text costs the writer"),
-    "same": Metric("", "the share of stories in which the name that is due is the hero's", ("mention",)),
-    "asked": Metric("stories", "how many came so far", ("mention",)),
+    "same": Metric("", "the share of these in which the name that comes is the hero's", ("mention",)),
+    "asked": Metric("stories", "those in which it is due so often", ("mention",)),
     "to_the_end": Metric("", "the share of stories in which it is the hero's every time"),
     "names": Metric("", "how many different names a story has"),
     "story": Metric("", "the first ten, their words with spaces between them", ("story",)),

@@ -1,4 +1,4 @@
-"""`make gpu`: in which order, in how much time, what it writes down, and that it goes on; stand-ins run in place of a GPU."""
+"""`make gpu`: the order of its parts, their time, what is written down, and that it goes on; stand-ins run, no GPU."""
 
 import tarfile
 from types import SimpleNamespace
