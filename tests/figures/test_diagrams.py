@@ -135,7 +135,7 @@ def test_every_number_of_the_backward_pass_stands_beside_its_arrow():
     [
         *(diagrams.rnn_unrolled, diagrams.language_model, diagrams.window_network, diagrams.gradient_paths),
         lambda: diagrams.gradient_messages([0.2, -0.7, 0.1, 0.4], *[[-0.12, 0.36, -0.217]] * 3),
-        *(diagrams.encoder_decoder, diagrams.stacked_layers),
+        *(diagrams.encoder_decoder, diagrams.stacked_layers, diagrams.gpu),
         *(diagrams.lstm_cell, lambda: diagrams.lstm_cell("gradient")),
         *(diagrams.gru_cell, lambda: diagrams.gru_cell("gradient")),
     ],
