@@ -151,6 +151,13 @@ def test_texts_are_large_apart_and_inside(fig):
     assert all(fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
 
 
+def test_the_workers_of_a_gpu_are_not_hidden():
+    patches = diagrams.gpu().axes[0].patches
+    workers = [patch for patch in patches if isinstance(patch, matplotlib.patches.Rectangle)]
+    assert len(workers) == 40
+    assert min(worker.get_zorder() for worker in workers) > max(p.get_zorder() for p in patches if p not in workers)
+
+
 CELLS = [(diagrams.lstm_cell, path) for path in (None, *diagrams.LSTM_PATHS)]
 CELLS += [(diagrams.gru_cell, path) for path in (None, *diagrams.GRU_PATHS)]
 

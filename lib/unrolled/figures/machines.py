@@ -3,8 +3,9 @@
 from itertools import product
 
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from unrolled.figures.canvas import GREY, INPUT, LEGIBLE, OUTPUT, STATE, W_HH, W_HY, Sheet
+from unrolled.figures.canvas import GREY, INK, INPUT, LEGIBLE, OUTPUT, STATE, W_HH, W_HY, Sheet
 
 
 def gpu() -> Figure:
@@ -21,8 +22,8 @@ def gpu() -> Figure:
     sheet.box(chip, 2.35, "", "white", width=4.9, height=4.3, corner=0.15, colour=GREY)
     sheet.text(chip, 4.25, "many slow workers", size=LEGIBLE)
     for row, column in product(range(4), range(10)):
-        x, y = chip + 0.42 * (column - 4.5), 3.85 - 0.34 * row
-        sheet.box(x, y, "", OUTPUT, width=0.3, height=0.24, corner=0.04)
+        corner = chip + 0.42 * (column - 4.5) - 0.15, 3.73 - 0.34 * row
+        sheet.axes.add_patch(Rectangle(corner, 0.3, 0.24, facecolor=OUTPUT, edgecolor=INK, zorder=3))
     sheet.box(chip, 1.95, "", STATE, width=4.2, height=0.44)
     sheet.text(chip, 1.95, "small, fast memory", size=LEGIBLE)
     for end in (2.2, 2.68):
