@@ -23,36 +23,35 @@ milliseconds, reason = 1600 * 2 * 256 * 10_384 // (0.02 * 312e12) * 1000, "b"
 parameters, core, all_of_it = h * (d + h + 1) + V * (h + 1), 2 * h * (d + h), 2 * h * (d + h + V)
 milliseconds, reason = 1600 * all_of_it * 50 * 1000 / 312e12, "b"
 
-# %% 12.2 three | right | as functions, with capitals
-gru, lstm = lambda n, h: 12 * n * h * h, lambda n, h: 16 * n * h * h
-transformer = lambda n, h: n * (8 * h * h + 4 * n * h + 16 * h * h)
-overtakes, most = lambda h: 2 * h, "Transformer"
-weights, reason = "12*h**2", "C "
+# %% 12.2 budget | right | as strings and functions
+step, prompt = "P*w/(8*W) + 2*2*n*L*k/W", lambda P, m, F: 2 * P * m / F
+longest, slower = lambda t, W, P, w, L, k: (8 * t * W - P * w) / (32 * L * k), "w*F/W/16"
+symbols, reason = 8719.0, "B "
 
-# %% 12.2 three | wrong | no product with the output matrix of the attention
-gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (22 * h**2 + 4 * n * h)
-overtakes, most = 2.5 * h, "transformer"
-weights, reason = 12 * h**2, "c"
+# %% 12.2 budget | right | solved by SymPy
+step, prompt = (P * w / 8 + n * L * 2 * k * 2) / W, P * m * 2 / F
+longest, slower = sp.solve(step - t, n)[0], sp.simplify(step.subs(n, 0) / (prompt / m))
+symbols, reason = int(longest.subs({W: 50e9, P: 3e9, w: 4, L: 28, k: 1024, t: 0.05})), "b"
 
-# %% 12.2 three | wrong | where the whole layer overtakes the LSTM
-gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 4 * n * h)
-overtakes, most = sp.solve(24 * h**2 + 4 * n * h - 16 * h**2, n), "transformer"
-weights, reason = 12 * h**2, "c"
+# %% 12.2 budget | wrong | a list of solutions
+step, prompt = (P * w / 8 + n * L * 2 * k * 2) / W, P * m * 2 / F
+longest, slower = sp.solve(step - t, n), w * F / (16 * W)
+symbols, reason = 8719, "b"
 
-# %% 12.2 three | wrong | n is 6
-gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 24 * h)
-overtakes, most = 2 * h, "transformer"
-weights, reason = 12 * h**2, "c"
+# %% 12.2 budget | wrong | not a whole number
+step, prompt = (P * w / 8 + 4 * n * L * k) / W, 2 * P * m / F
+longest, slower = (t * W - P * w / 8) / (4 * L * k), w * F / (16 * W)
+symbols, reason = longest.subs({W: 50e9, P: 3e9, w: 4, L: 28, k: 1024, t: 0.05}), "b"
 
-# %% 12.2 three | right | with the sum of the two parts
-gru, lstm, transformer = "12*n*h**2", "16*n*h**2", "8*n*h**2 + 4*n**2*h + 16*n*h**2"
-overtakes, most = "2*h", "transformer"
-weights, reason = lambda h: 4 * h * h + 2 * (h * 4 * h), "c"
+# %% 12.2 budget | wrong | a cache of 32 bits
+step, prompt = (P * w / 8 + 8 * n * L * k) / W, 2 * P * m / F
+longest, slower = (t * W - P * w / 8) / (8 * L * k), w * F / (16 * W)
+symbols, reason = 4359, "b"
 
-# %% 12.2 three | wrong | the biases are counted as well
-gru, lstm, transformer = 12 * n * h**2, 16 * n * h**2, n * (24 * h**2 + 4 * n * h)
-overtakes, most = 2 * h, "transformer"
-weights, reason = 12 * h**2 + 13 * h, "c"
+# %% 12.2 budget | wrong | the cache in as many bits as the weights
+step, prompt = (P + 2 * n * L * k) * w / 8 / W, 2 * P * m / F
+longest, slower = (8 * t * W / w - P) / (2 * L * k), w * F / (16 * W)
+symbols, reason = 34877, "b"
 
 
 # %% 12.3 roofs | right | with numpy

@@ -135,7 +135,7 @@ def test_every_number_of_the_backward_pass_stands_beside_its_arrow():
     [
         *(diagrams.rnn_unrolled, diagrams.language_model, diagrams.window_network, diagrams.gradient_paths),
         lambda: diagrams.gradient_messages([0.2, -0.7, 0.1, 0.4], *[[-0.12, 0.36, -0.217]] * 3),
-        *(diagrams.encoder_decoder, diagrams.stacked_layers),
+        *(diagrams.encoder_decoder, diagrams.stacked_layers, diagrams.gpu),
         *(diagrams.lstm_cell, lambda: diagrams.lstm_cell("gradient")),
         *(diagrams.gru_cell, lambda: diagrams.gru_cell("gradient")),
     ],
@@ -149,6 +149,13 @@ def test_texts_are_large_apart_and_inside(fig):
     assert not any(box.overlaps(other) for n, box in enumerate(boxes) for other in boxes[:n])
     assert all(fig.bbox.x0 <= box.x0 and box.x1 <= fig.bbox.x1 for box in boxes)
     assert all(fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
+
+
+def test_the_workers_of_a_gpu_are_not_hidden():
+    patches = diagrams.gpu().axes[0].patches
+    workers = [patch for patch in patches if isinstance(patch, matplotlib.patches.Rectangle)]
+    assert len(workers) == 40
+    assert min(worker.get_zorder() for worker in workers) > max(p.get_zorder() for p in patches if p not in workers)
 
 
 CELLS = [(diagrams.lstm_cell, path) for path in (None, *diagrams.LSTM_PATHS)]

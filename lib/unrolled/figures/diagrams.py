@@ -1,4 +1,4 @@
-"""Draw networks as graphs: window and recurrent network, language models, paths of a gradient, gated cells, scans."""
+"""Draw networks as graphs, and a GPU: window and recurrent network, language models, gradients, gated cells, scans."""
 
 from matplotlib.figure import Figure
 
@@ -24,6 +24,7 @@ from unrolled.figures.canvas import (
     weight,
 )
 from unrolled.figures.gated import GRU_PATHS, LSTM_PATHS, gru_cell, lstm_cell
+from unrolled.figures.machines import gpu
 from unrolled.figures.paths import gradient_messages, gradient_paths
 from unrolled.figures.roles import GREEN, ramp
 from unrolled.figures.scans import scan_tree
@@ -32,6 +33,7 @@ __all__ = [
     "GRU_PATHS",
     "LSTM_PATHS",
     "encoder_decoder",
+    "gpu",
     "gradient_messages",
     "gradient_paths",
     "gru_cell",
