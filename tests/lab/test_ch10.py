@@ -1,10 +1,13 @@
 """Chapter 10's experiments: gradients and answers checked by hand, and readers that are shared."""
 
+import json
+
 import pytest
 import torch
 
-from lab.ch10_depth_and_direction import depth_width, pretraining, tagging
+from lab.ch10_depth_and_direction import depth_width, pretraining, tagging, tagging_stopped
 from lab.ch10_depth_and_direction.pretrained import PretrainedTagger
+from lab.engine import training
 from lab.engine.texts import Encoded
 from small_experiments import small
 from unrolled.models import LanguageModel, load_model
@@ -60,6 +63,30 @@ def test_those_that_count_are_asked_the_same(little, tmp_path, name):
     given = [tagger.tags(each.words) for each in CORPUS.test]
     wrong = [sum(map(str.__ne__, row, each.tags)) for row, each in zip(given, CORPUS.test, strict=True)]
     assert measured["errors"] == wrong and wrong[0] == 0 and "seconds" not in measured
+
+
+# Tagging, stopped by validation
+
+
+def test_a_trial_costs_what_its_best_weights_cost_and_each_stops_after_a_while(little, tmp_path):
+    config = small("tagging-stopped-tuning", "both")
+    config["recipe"] |= {"updates": 40, "patience": 2, "learning_rate": 0.05}
+    measured = tagging_stopped.draw(config | {"validations": 20}, 0, tmp_path)
+    assert len(measured["trial_cost"]) >= 3 and all(cost < 2 for cost in measured["trial_cost"])
+    assert {"learning_rate", "dropout", "initialisation"} == json.loads(measured["trial_setting"][0]).keys()
+    chosen = measured["chosen"]
+    trained, *_ = load_model(tmp_path / f"trial-{chosen}.model")
+    given = tagging.answering(config)
+    assert training.mean_loss(trained, given.held_out) == pytest.approx(measured["trial_cost"][chosen], rel=1e-5)
+
+
+def test_a_window_that_reaches_farther_has_as_many_weights():
+    sizes = []
+    for reach in tagging_stopped.REACH:
+        tried = tagging_stopped.with_drawn(tagging_stopped.base("window"), {"reach": reach, "dropout": 0.1})
+        sizes.append(training.parameters(training.model_of(tried, 800, 20)))
+        assert tried["model"]["reach"] == reach
+    assert max(sizes) / min(sizes) < 1.02
 
 
 # Pre-training
