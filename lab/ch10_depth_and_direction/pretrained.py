@@ -63,6 +63,7 @@ class PretrainedTagger(TaggingNetwork):
         hidden_size: the length of a state of the tagger's own encoder, in one direction.
         core: of the tagger's own encoder.
         dropout: the share of the numbers that are set to zero in training.
+        shown: how many of h^(0), h^(1), … are mixed; all where None.
 
     Raises:
         ValueError: the language models have dropout or a core of PyTorch's, embeddings longer than their states, or
@@ -83,6 +84,7 @@ class PretrainedTagger(TaggingNetwork):
         hidden_size: int = 64,
         core: str = "lstm",
         dropout: float = 0.0,
+        shown: int | None = None,
     ):
         super().__init__()
         if language_model.get("dropout", 0.0) or str(language_model.get("core", "rnn")).startswith("torch-"):
@@ -102,7 +104,7 @@ class PretrainedTagger(TaggingNetwork):
                 f"embedding_size is {self.embedding.embedding_dim} and hidden_size {states}; vectors are filled up to "
                 "the length of the states, so they cannot be longer"
             )
-        self.mixture = LayerMixture(1 + len(first.core.layers))
+        self.mixture = LayerMixture(1 + len(first.core.layers) if shown is None else shown)
         self.dropout = Dropout(dropout)
         self.encoder = Encoder(2 * states, hidden_size, core=core, direction="both")
         self.output = nn.Linear(self.encoder.output_size, num_tags)  # W_hy, b_y
@@ -141,7 +143,7 @@ class PretrainedTagger(TaggingNetwork):
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return the logits of the tag of each word; the arguments and the errors are those of `Tagger.forward`."""
-        y = self.mixture(self.all_layers(tokens, lengths))
+        y = self.mixture(self.all_layers(tokens, lengths)[: len(self.mixture.w)])
         states = self.encoder(self.dropout(y), lengths.to(self.device))
         return self.output(self.dropout(states))
 

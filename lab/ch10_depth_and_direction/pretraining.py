@@ -15,11 +15,24 @@ from lab.engine.experiment import Config, Experiment, Metric, model, recipe, tex
 from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded
 from lab.engine.training import PARAMETERS, Answering, fit, fit_examples, mean_loss, model_of, parameters
+from unrolled.models import TaggingNetwork
 from unrolled.text import Examples, TaggedCorpus, pad_tagged
 
 
 def measure(config: Config, seed: int, folder: Path) -> dict:
     """Train a tagger on the first sentences of a shuffled order, and ask it for the tags of the test."""
+    return asked(learn(config, seed, folder)[0], config)
+
+
+def learn(config: Config, seed: int, folder: Path, name: str = "model") -> tuple[TaggingNetwork, float]:
+    """Train a tagger, and return it with what a tag of the validation costs it.
+
+    Args:
+        config: with ``labelled``, how many sentences have tags; and with ``language_model`` where it begins with two.
+        seed: of the first weights, and of the order of the sentences.
+        folder: where to keep it.
+        name: of its files.
+    """
     read = numbered(config)
     tagger = partial(model_of, config, len(read.words), len(read.tags))
     readers = {}
@@ -38,12 +51,18 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
         Examples(read.pairs(read.corpus.validation), 64, pad_tagged).once(),
         (read.words, read.tags),
     )
-    trained = fit_examples(config, seed, folder, answering).model
-    result = answers(given_tags(trained, read), read.corpus, config)
+    trained = fit_examples(config, seed, folder, answering, name=name).model
+    return trained, mean_loss(trained, answering.held_out)
+
+
+def asked(tagger: TaggingNetwork, config: Config) -> dict:
+    """Return what the tags that a tagger gives to the test come to, and how it mixes what it is shown."""
+    read = numbered(config)
+    result = answers(given_tags(tagger, read), read.corpus, config)
     right = {name: result[name] for name in ("accuracy", "ambiguous")}
-    shares = {"shares": trained.mixture.shares.tolist()} if isinstance(trained, PretrainedTagger) else {}
-    nats = mean_loss(trained, Examples(read.pairs(read.corpus.test), 64, pad_tagged).once())
-    return right | shares | {"nats": nats, "parameters": parameters(trained)}
+    shares = {"shares": tagger.mixture.shares.tolist()} if isinstance(tagger, PretrainedTagger) else {}
+    nats = mean_loss(tagger, Examples(read.pairs(read.corpus.test), 64, pad_tagged).once())
+    return right | shares | {"nats": nats, "parameters": parameters(tagger)}
 
 
 def _lines(corpus: TaggedCorpus, *, reverse: bool) -> tuple[list[str], list[str]]:
@@ -65,7 +84,8 @@ LABELLED = (50, 200, 1000)
 READING, TAGGING = 1500, 600  # updates of the language models, and of the tagger
 
 
-def _contenders() -> dict[str, Config]:
+def contenders() -> dict[str, Config]:
+    """Return both kinds of tagger with every number of tagged sentences."""
     corpus = text("atis", words=True, three_parts=True)
     options = {"core": "lstm", "embedding_size": 64, "hidden_size": 128, "num_layers": 2}
     language_model = {
@@ -96,7 +116,7 @@ EXPERIMENTS = (
         "pretraining",
         "ATIS: a tagger of two language models' states against one from scratch, by the number of tagged sentences",
         METRICS,
-        _contenders(),
+        contenders(),
         measure,
         seeds=5,
     ),

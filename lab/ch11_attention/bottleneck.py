@@ -74,7 +74,7 @@ SETTINGS: list[Setting] = grid(RATES, [{"initialisation": kind} for kind in ("un
 UPDATES, LONGEST = 2000, 16
 
 
-def _bases() -> dict[str, Config]:
+def contenders() -> dict[str, Config]:
     """Return the contenders before anything is chosen: three sizes of three kinds, and the other scores at one size."""
     reversal = {"name": "reversal", "options": {"longest": LONGEST, "letters": 26}}
     dates = {"name": "dates", "options": {"first": 1900, "last": 2099}}
@@ -106,7 +106,7 @@ EXPERIMENTS = (
         "bottleneck-tuning",
         "Reversal and dates: learning rate and initialisation for each encoder-decoder",
         TRIALS,
-        {label: _search(base) for label, base in _bases().items()},
+        {label: _search(base) for label, base in contenders().items()},
         partial(search_answering, answering=answering),
         seeds=1,
     ),
@@ -114,7 +114,7 @@ EXPERIMENTS = (
         "bottleneck",
         "Reversal and dates: exact targets against length, for three sizes of the state, with and without attention",
         METRICS,
-        decided("bottleneck-tuning", _bases()),
+        decided("bottleneck-tuning", contenders()),
         measure,
         at(length="lengths"),  # symbols of the source
         small={"asked": 4, "lengths": [1, 2]},

@@ -163,4 +163,13 @@ EXPERIMENTS = (
         at(point="points"),  # the updates after which it was asked
         small={"points": [1, 3]},
     ),
+    Experiment(
+        "induction-lstm",
+        "Letters that keep their followers: the LSTM at higher rates",
+        METRICS,
+        {f"lstm {rate:g}": _contender("lstm", rate) for rate in (8e-3, 1.6e-2, 3.2e-2)},
+        measure,
+        at(point="points"),
+        small={"points": [1, 3]},
+    ),
 )

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from lab.ch10_depth_and_direction import depth_width, pretraining, tagging, tagging_stopped
+from lab.ch10_depth_and_direction import depth_width, pretraining, pretraining_apart, tagging, tagging_stopped
 from lab.ch10_depth_and_direction.pretrained import PretrainedTagger
 from lab.engine import training
 from lab.engine.texts import Encoded
@@ -114,3 +114,19 @@ def test_a_reader_from_the_right_reads_each_sentence_from_its_end():
     left, _ = pretraining._lines(CORPUS, reverse=False)
     right, _ = pretraining._lines(CORPUS, reverse=True)
     assert left[:4] == ["the", "fish", "swim", "<unk>"] and right[:4] == ["swim", "fish", "the", "<unk>"]
+
+
+@pytest.mark.parametrize("kind", ["from scratch", "trained models", "untrained models", "trained vectors"])
+def test_what_a_language_model_has_is_taken_away_one_at_a_time(little, tmp_path, kind):
+    config = small("pretraining-apart", f"{kind} 50") | {"labelled": 4}
+    if "language_model" in config:
+        config["language_model"]["recipe"] |= {"batch": 1, "seq_len": 4}
+    place = tmp_path / "contender" / "seed"
+    measured = pretraining_apart.measure(config, 0, place)
+    rates, costs = config["learning_rates"], measured["validation"]
+    assert len(costs) == len(rates) and costs[rates.index(measured["learning_rate"])] == min(costs)
+    shares = {"from scratch": None, "trained vectors": 1}.get(kind, 3)
+    assert (len(measured["shares"]) if "shares" in measured else None) == shares
+    assert any(tmp_path.glob("shared-*")) == kind.startswith("trained")
+    file = place / f"rate-{measured['learning_rate']:g}.model"
+    assert pretraining.asked(load_model(file)[0], config)["accuracy"] == measured["accuracy"]

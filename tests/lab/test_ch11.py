@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import lab
-from lab.ch11_attention import bottleneck, induction, phonemes
+from lab.ch11_attention import apart, bottleneck, induction, phonemes
 from lab.ch11_attention.pronunciations import Pronunciations
 from lab.engine.training import model_of
 from unrolled.models import EncoderDecoder
@@ -115,3 +115,17 @@ def test_what_heads_look_at_is_what_pytorchs_attention_gives_to_those_places():
     shares = induction.looks(network, rows)
     torch.testing.assert_close(shares["after"][0], after / there.sum())
     torch.testing.assert_close(shares["before"][0], before / there.sum())
+
+
+# Attention and direction apart
+
+
+def test_attention_and_direction_differ_one_at_a_time_and_all_else_is_alike(tmp_path):
+    bases = {name: apart.base(name) for name in apart.CONTENDERS}
+    models = {name: config.pop("model") for name, config in bases.items()}
+    assert all(config == bases["forward"] for config in bases.values())
+    assert {(each["direction"], each["attention"]) for each in models.values()} == {
+        (direction, attention) for direction in ("forward", "backward", "both") for attention in (None, "additive")
+    }
+    measured = apart.draw(small("attention-apart-tuning", "both, attention"), 0, tmp_path)
+    assert len(measured["trial_cost"]) >= 3 and min(measured["trial_cost"]) > 0
