@@ -10,6 +10,7 @@ import lab
 from lab.ch11_attention import apart, bottleneck, induction, phonemes
 from lab.ch11_attention.pronunciations import Pronunciations
 from lab.engine.training import model_of
+from small_experiments import small
 from unrolled.models import EncoderDecoder
 from unrolled.tasks import rewriting
 from unrolled.tasks.rewriting import Reversal
