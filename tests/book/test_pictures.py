@@ -27,7 +27,7 @@ LIVE = {
     *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
     *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
-    *("cost-roofline", "scan-error", "recall-bound"),
+    *("cost-roofline", "scan-error", "recall-written", "shell-game-learned"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

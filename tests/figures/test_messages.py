@@ -5,13 +5,12 @@ import pytest
 from matplotlib import colors
 from matplotlib import pyplot as plt
 
-from unrolled.figures import falls, gaps, growing, strips
-from unrolled.figures.roles import BY_NAME, ramp
+from unrolled.figures import falls, gaps, strips
+from unrolled.figures.roles import ramp
 
 HEAT = {"xlabel": "step", "ends": ("guessing", "always"), "marked": ("trained to here", 3)}
 FALL = {"xlabel": "letters", "ylabel": "share", "trained": 3}
 GAP = {"labels": ("learned", "shuffled"), "xlabel": "symbol", "ylabel": "right"}
-GROW = {"xlabel": "numbers", "ylabel": "right", "sizes": "units", "baseline": ("guessing", 0.1)}
 
 
 @pytest.fixture(autouse=True)
@@ -123,30 +122,3 @@ def test_the_bar_is_the_difference_and_the_changed_dot_is_hollow():
 def test_gaps_that_cannot_be_drawn_are_named(names, kept):
     with pytest.raises(ValueError, match=f"there are {len(names)} names"):
         gaps.gaps(names, kept, kept, beside=("weight", kept), **GAP)
-
-
-# Growing
-
-
-def test_dots_grow_in_area_with_the_size_and_have_the_models_colour():
-    of = {32: ([1, 2], [[0.1, 0.2], [0.3, 0.4]]), 128: ([4, 8], [[0.5, 0.6], [0.5, 0.6]])}
-    ax = growing.growing({"GRU": of, "minGRU": {32: ([1, 2], [[0.1, 0.1]])}}, **GROW).axes[0]
-    small, large, other = (line for line in ax.lines if line.get_marker() == "o" and len(line.get_xdata()))
-    assert (large.get_markersize() / small.get_markersize()) ** 2 == pytest.approx(128 / 32)
-    assert other.get_markersize() == large.get_markersize()  # the largest of its model
-    assert small.get_ydata() == pytest.approx([0.2, 0.3])
-    assert colors.to_hex(small.get_color()) == BY_NAME["gru"].colour and small.get_gid() == "role-gru"
-    assert list(texts(ax)) == ["32", "128", "guessing"]  # a dict: the second 32 is minGRU's
-
-
-@pytest.mark.parametrize(
-    ("models", "message"),
-    [
-        ({}, "models is empty"),
-        ({"GRU": {}}, "one without sizes"),
-        ({"GRU": {32: ([1, 2], [0.1, 0.2])}}, r"'GRU', 32: x has shape \(2,\) and y \(2,\)"),
-    ],
-)
-def test_growing_dots_that_cannot_be_drawn_are_named(models, message):
-    with pytest.raises(ValueError, match=message):
-        growing.growing(models, **GROW)

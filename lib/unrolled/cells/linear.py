@@ -54,7 +54,7 @@ class MinGRUCell(LinearCell):
         h_t = (1 − z) ⊙ h + z ⊙ h̃          (:eq:`eq-mingru`)
 
     where h is h_{t−1} and x is x_t. With ``signed`` the factor of the old state is 1 − 2z, between −1 and 1: only then
-    can a state change its sign from step to step, which parity needs (Grazzi et al. 2024).
+    can a state change its sign from step to step, which parity needs (Grazzi et al. 2025).
 
     Args:
         input_size: d, the length of an input vector.
