@@ -10,7 +10,7 @@ from running import source
 from unrolled import cells, ngram
 from unrolled.measure import token_nats
 from unrolled.tasks import SequenceModel
-from unrolled.text import Vocabulary, stories
+from unrolled.text import Streams, Vocabulary, stories
 from unrolled.training import Recipe
 
 CLOSE = 1e-5  # relative; both compute in 64 bits, so that nothing but the order of the sums differs
@@ -231,6 +231,77 @@ def test_the_task_is_to_hold_what_was_written_last(page):
     assert (targets == symbols[9]).all() and ((instructions[:10] == 0).sum(axis=0) >= 3).all()
     writes = (instructions[1:9] == 0).mean()
     assert abs(writes - (1 / 8 + 7 / 8 / 2)) < 0.03  # one at least, and half of the others
+
+
+LESSON = """({ text, settings }) => {
+    const { learning } = Unrolled;
+    let first = null;
+    const spied = { ...learning, room: (network, ...sizes) => {
+        first ??= { symbols: network.inputs, network };
+        return learning.room(network, ...sizes);
+    } };
+    const lessons = Unrolled.makeLessons(spied, Unrolled.makeCounting(), Unrolled.generator, Unrolled.draw);
+    const reports = [];
+    let weights = null;
+    for (const report of lessons.letters({ ...settings, text })) {
+        if (!report) continue;
+        weights ??= Object.fromEntries(Object.entries(first.network.W).map(([name, w]) => [name, [...w]]));
+        reports.push(report);
+    }
+    return { weights, reports };
+}"""
+
+
+def test_the_letters_of_a_text_are_learned_as_in_python(page):
+    """The same streams, first weights, recipe and held-out tenth: the same losses, and the same price at the end."""
+    text, units, batch, steps = stories.corpus(3_000, seed=0).text, 10, 4, 16
+    settings = {"units": units, "batch": batch, "steps": steps, "rate": 0.02, "limit": 1.0, "updates": 60}
+    settings |= {"every": 60, "order": 3, "symbols": 120, "sample": 20, "seed": 1}
+    done = page.evaluate(LESSON, {"text": text, "settings": settings})
+    often = {letter: text.count(letter) for letter in dict.fromkeys(text)}
+    vocabulary = sorted(often, key=often.get, reverse=True)
+    tokens = torch.tensor([vocabulary.index(letter) for letter in text])
+    cut = int(0.9 * len(tokens))
+    model = SequenceModel(cells.RNNCell(len(vocabulary), units), len(vocabulary)).double()
+    with torch.no_grad():
+        for name, weights in named(model).items():
+            weights.copy_(torch.tensor(done["weights"][name], dtype=torch.float64).view_as(weights))
+    recipe = Recipe(60, batch, steps, learning_rate=0.02)
+    streams, state, losses = Streams(tokens[:cut], batch, steps), None, []
+    optimizer = torch.optim.Adam(model.parameters())
+    for update in range(60):
+        inputs, targets, fresh = streams.window(update)
+        states, state = cells.unroll(
+            model.cell, one_hot(inputs, len(vocabulary)).double(), None if fresh else state.detach()
+        )
+        loss = cross_entropy(model.output(states).flatten(0, 1), targets.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.param_groups[0]["lr"] = recipe.rate(update)
+        optimizer.step()
+        losses.append(loss.item())
+    start, *updates = done["reports"]
+    assert difference([report["loss"] for report in updates], losses) < CLOSE
+    held = (len(tokens) - cut) // batch
+    rows = [tokens[cut + b * held - steps - 1 : cut + (b + 1) * held] for b in range(batch)]
+    read = torch.stack(rows)
+    logits = model(one_hot(read[:, :-1], len(vocabulary)).double())[:, -held:]
+    price = cross_entropy(logits.flatten(0, 1), read[:, -held:].flatten()).item()
+    assert abs(updates[-1]["heldOut"] - price) < CLOSE
+    counts = ngram.KneserNey(ngram.Counts(tokens[:cut], len(vocabulary), 3))
+    paid = token_nats(counts, tokens[: cut + batch * held], streams=1)[-batch * held :]
+    assert abs(start["counted"] - paid.mean()) < CLOSE
+    assert (start["length"], start["held"], start["symbols"]) == (len(text), batch * held, len(vocabulary))
+
+
+def test_rare_symbols_share_a_number_where_there_are_too_many(page):
+    text = "".join(chr(0x4E00 + n % 300) for n in range(2_500)) + "".join(chr(0x4E00 + n % 40) for n in range(2_000))
+    settings = {"units": 4, "batch": 2, "steps": 8, "rate": 0.02, "limit": 1.0, "updates": 1, "every": 1}
+    done = page.evaluate(
+        LESSON, {"text": text, "settings": settings | {"order": 2, "symbols": 50, "sample": 500, "seed": 1}}
+    )
+    assert done["reports"][0]["symbols"] == 50 and "□" in done["reports"][0]["sample"]
 
 
 # Counting
