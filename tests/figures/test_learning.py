@@ -9,7 +9,7 @@ from torch.nn.utils import clip_grad_norm_
 from running import source
 from unrolled import cells, ngram
 from unrolled.measure import token_nats
-from unrolled.tasks import SequenceModel
+from unrolled.tasks import FlipFlop, SequenceModel
 from unrolled.text import Streams, Vocabulary, stories
 from unrolled.training import Recipe
 
@@ -302,6 +302,45 @@ def test_rare_symbols_share_a_number_where_there_are_too_many(page):
         LESSON, {"text": text, "settings": settings | {"order": 2, "symbols": 50, "sample": 500, "seed": 1}}
     )
     assert done["reports"][0]["symbols"] == 50 and "□" in done["reports"][0]["sample"]
+
+
+LATCH = """(settings) => {
+    const { learning } = Unrolled;
+    const done = { batches: [], scores: [], losses: [] };
+    const spied = { ...learning, *update(network, kept, inputs, targets, recipe) {
+        done.weights ??= Object.fromEntries(Object.entries(network.W).map(([name, w]) => [name, [...w]]));
+        done.batches.push([[...inputs], [...targets]]);
+        return yield* learning.update(network, kept, inputs, targets, recipe);
+    } };
+    const lessons = Unrolled.makeLessons(spied, Unrolled.makeCounting(), Unrolled.generator, Unrolled.draw);
+    for (const report of lessons.latch(settings)) if (report?.loss) done.losses.push(report.loss);
+    return done;
+}"""
+
+
+@pytest.mark.parametrize("core", KINDS)
+def test_write_ignore_read_is_learned_as_in_python(page, core):
+    """The task's own loss on the same sequences, from the same first weights: the same losses."""
+    lag, batch, units = 6, 8, 7
+    settings = {"lag": lag, "core": core, "units": units, "rate": 0.02, "start": {"initialisation": "orthogonal"}}
+    settings |= {"seed": 1, "batch": batch, "limit": 1.0, "updates": 20, "every": 10, "scored": 2}
+    done = page.evaluate(LATCH, settings)
+    task = FlipFlop(lag)
+    model = SequenceModel(KINDS[core](task.input_size, units), task.output_size).double()
+    with torch.no_grad():
+        for name, weights in named(model).items():
+            weights.copy_(torch.tensor(done["weights"][name], dtype=torch.float64).view_as(weights))
+    optimizer, losses = torch.optim.Adam(model.parameters(), lr=0.02), []
+    for inputs, targets in done["batches"]:
+        columns = torch.tensor(inputs).view(10 + lag, batch, 2).transpose(0, 1)
+        ones = one_hot(columns, task.input_size).sum(dim=2).double()
+        loss = task.loss(model(ones), torch.tensor(targets))
+        optimizer.zero_grad()
+        loss.backward()
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+    assert difference(done["losses"], losses) < CLOSE
 
 
 # Counting

@@ -47,7 +47,8 @@ Unrolled.latches = async (place, _networks, data) => {
   }
 
   const take = (name) => (report) => {
-    if (report.fault) status.textContent = `The training has stopped: ${report.fault}. Start again, or load the page anew.`;
+    if (report.fault)
+      status.textContent = `The training has stopped: ${report.fault}. Start again, or load the page anew.`;
     if (report.done) practice.finished();
     if (report.right === undefined) return;
     points[name].push([report.update, report.right]);
@@ -99,7 +100,7 @@ Unrolled.latches = async (place, _networks, data) => {
       same = value === "same";
     }),
   );
-  const fields = element("div", { className: "pg-controls" }, far, labelled("tanh, beside the LSTM", size));
+  const fields = element("div", { className: "pg-controls" }, far, labelled("tanh units", size));
   clear();
   place.append(fields, practice.box, box, status, region);
   show();

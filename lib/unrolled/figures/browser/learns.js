@@ -57,7 +57,8 @@ Unrolled.learns = async (place, _networks, data) => {
   }
 
   function take(report) {
-    if (report.fault) status.textContent = `The training has stopped: ${report.fault}. Start again, or load the page anew.`;
+    if (report.fault)
+      status.textContent = `The training has stopped: ${report.fault}. Start again, or load the page anew.`;
     if (report.done) practice.finished();
     if (report.update === 0) {
       about = report;

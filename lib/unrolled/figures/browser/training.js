@@ -37,7 +37,11 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
     ]);
     const below = x.ticks.map((tick) => {
       const anchor = tick === x.range[1] ? "end" : "middle";
-      return svg("text", { x: across(tick), y: HEIGHT - BOTTOM + 16, "text-anchor": anchor }, tick.toLocaleString("en"));
+      return svg(
+        "text",
+        { x: across(tick), y: HEIGHT - BOTTOM + 16, "text-anchor": anchor },
+        tick.toLocaleString("en"),
+      );
     });
     const names = [
       svg("text", { x: (LEFT + width) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, xlabel),
