@@ -141,10 +141,8 @@ def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: 
                     continue
                 output.data = nbformat.from_dict({"text/markdown": NO_FRAMES})
             elif live and DEMONSTRATION in data.get("text/html", ""):
-                svg, place = (
-                    (drawn / f"{figures[0]}.svg").read_text(encoding="utf8"),
-                    Path("explorers") / Path(name).name,
-                )
+                svg = (drawn / f"{figures[0]}.svg").read_text(encoding="utf8")
+                place = Path("explorers") / Path(name).name
                 (site / place).mkdir(parents=True, exist_ok=True)
                 (site / place / f"{figures[0]}.svg").write_text(svg, encoding="utf8")
                 address = f"{'../' * name.count('/')}{place.as_posix()}"

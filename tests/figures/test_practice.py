@@ -216,7 +216,7 @@ def test_the_lag_and_the_size_begin_afresh_and_both_curves_are_drawn(shown):
     page.get_by_label("lag", exact=True).press("Home")
     expect(status(page)).to_have_text("Press Train.")
     assert page.get_by_label("lag", exact=True).get_attribute("aria-valuetext") == "5 steps"
-    page.get_by_label("tanh units").select_option("12: as many units")
+    page.get_by_label("tanh units").select_option("16: as many weights")
     press(page, "Train")
     expect(status(page)).to_contain_text("Lag 5, seed 2. tanh: ")
     page.wait_for_function("document.querySelectorAll('polyline').length === 2")

@@ -26,7 +26,7 @@ Unrolled.latches = async (place, _networks, data) => {
     { name: "guessing", look: "pg-guess" },
   ]);
   let lag = data.lag;
-  let same = false; // whether the tanh network has as many units as the LSTM, and not as many weights
+  let same = true; // whether the tanh network has as many units as the LSTM; otherwise it has as many weights
   let seed = 0;
   let points;
 
@@ -91,8 +91,8 @@ Unrolled.latches = async (place, _networks, data) => {
     }),
   );
   const sizes = [
-    ["", `${of("tanh").units}: as many weights`],
     ["same", `${of("LSTM").units}: as many units`],
+    ["", `${of("tanh").units}: as many weights`],
   ];
   const size = choice(
     sizes,

@@ -151,8 +151,11 @@ Unrolled.makeLearning = () => {
       else
         for (let b = 0; b < batch; b++) {
           for (let k = 0; k < units; k++) {
-            const [f, at] = [b * stacked + k, b * units + k];
-            const [i, candidate, o] = [f + units, f + 2 * units, f + 3 * units];
+            const at = b * units + k;
+            const f = b * stacked + k;
+            const i = f + units;
+            const candidate = i + units;
+            const o = candidate + units;
             a_t[f] = sigmoid(a_t[f]); // eq-lstm-forget
             a_t[i] = sigmoid(a_t[i]); // eq-lstm-input
             a_t[candidate] = Math.tanh(a_t[candidate]); // eq-lstm-candidate
@@ -216,9 +219,15 @@ Unrolled.makeLearning = () => {
       else
         for (let b = 0; b < batch; b++) {
           for (let k = 0; k < units; k++) {
-            const [at_f, at] = [b * stacked + k, b * units + k];
-            const [at_i, at_candidate, at_o] = [at_f + units, at_f + 2 * units, at_f + 3 * units];
-            const [f, i, candidate, o] = [a_t[at_f], a_t[at_i], a_t[at_candidate], a_t[at_o]];
+            const at = b * units + k;
+            const at_f = b * stacked + k;
+            const at_i = at_f + units;
+            const at_candidate = at_i + units;
+            const at_o = at_candidate + units;
+            const f = a_t[at_f];
+            const i = a_t[at_i];
+            const candidate = a_t[at_candidate];
+            const o = a_t[at_o];
             const shown = tanh_c[before + at];
             const dc = d_h[at] * o * (1 - shown * shown) + d_c[at]; // eq-lstm-delta-cell
             a_t[at_f] = dc * c[before + at] * f * (1 - f); // eq-lstm-delta-forget
