@@ -9,7 +9,7 @@
  */
 Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
   const { element } = Unrolled.elements;
-  const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [230, 46, 12, 10, 40];
+  const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [230, 54, 12, 10, 40];
   const svg = (tag, attributes, ...children) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
