@@ -125,7 +125,7 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
         else:
             raise SystemExit(f"_toc.yml names {name}, and there is neither {name}.ipynb nor {name}.md")
     lay_out_demonstrations(SOURCE / EXTRA)
-    for name in live.descriptions():
+    for name in live.with_pictures():
         (SOURCE / "figures" / f"demonstration-{name}.html").write_text(live.figure(name, root="../"), encoding="utf8")
     if vendor:
         shutil.copytree(vendor, SOURCE / EXTRA, copy_function=os.link, dirs_exist_ok=True)

@@ -80,11 +80,11 @@ def photograph(chromium: str) -> None:
     with TemporaryDirectory() as place, sync_playwright() as playwright:
         book.lay_out_demonstrations(Path(place))
         style = f"<style>body {{ margin: 0; width: {WIDTH}px; font-family: serif }}</style>"
-        for name in live.descriptions():
+        for name in live.with_pictures():
             page = f'<!doctype html><meta charset="utf-8">{style}{live.figure(name)}'
             Path(place, f"{name}.html").write_text(page, encoding="utf8")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for name in live.descriptions():
+        for name in live.with_pictures():
             page = browser.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
             page.goto(Path(place, f"{name}.html").as_uri())
             page.wait_for_selector("figure[data-ready]")

@@ -2,7 +2,8 @@
 
 An explorer of a page is a range input over frames, which `_static/explorers.js` links. The frames are files beside the
 page: the one at which the slider starts is shown before any script runs and in print, the others are loaded when the
-explorer comes near. Where a cell saves a figure and shows an explorer, the explorer takes the figure's place.
+explorer comes near. Where a cell saves a figure and shows an explorer, the explorer takes the figure's place. So does a
+demonstration, which has the figure as its picture.
 """
 
 import ast
@@ -19,6 +20,7 @@ from notebooks import WIDGET
 from unrolled.figures import explore
 
 NO_FRAMES = "*The explorer is drawn when the book is built with `make book`, or when you run this cell.*"
+DEMONSTRATION = '<figure class="demonstration"'  # as `unrolled.figures.live` begins one
 READABLE = 10  # pixels, the height of the smallest letters on a phone
 PIXELS = 4 / 3  # in a point
 SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
@@ -92,6 +94,12 @@ def explorer(folder: Path, address: str, alt: str | None) -> str:
     return EXPLORER.format(label=label, name=escape(alt or saved["label"]), **first, frames="\n".join(frames))
 
 
+def demonstrated(page: str, name: str, svg: str, address: str, alt: str) -> str:
+    """Return a demonstration with the figure that its cell saves as its picture, for print and without scripts."""
+    opening, rest = page.split("\n", 1)
+    return f'{opening}\n<img src="{address}/{name}.svg" alt="{escape(alt)}" {shape(svg)}>\n{rest}'
+
+
 def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: Path, site: Path) -> None:
     """Replace in a chapter the pictures of saved figures, and the views of widgets.
 
@@ -112,24 +120,33 @@ def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: 
             continue
         figures, label = saved_names(cell.source), next(labels(cell.source), None)
         folder, outputs = saved.get(label), []
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
+        live = figures and any(DEMONSTRATION in output.get("data", {}).get("text/html", "") for output in cell.outputs)
         for output in cell.outputs:
             data = output.get("data", {})
             if WIDGET in data and label is None:
                 raise ValueError(f"{name} shows a widget that explore.slider did not make: pages have no kernel")
             if "image/png" in data and figures:
-                if folder:
+                if folder or live:
                     continue
                 svg = (drawn / f"{figures[0]}.svg").read_text(encoding="utf8")
                 output.data = nbformat.from_dict({"image/svg+xml": svg})
             elif WIDGET in data and folder:
                 place = Path("explorers") / Path(name).name / folder.name
                 shutil.copytree(folder, site / place, ignore=shutil.ignore_patterns(explore.LISTED))
-                alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
                 page = explorer(folder, f"{'../' * name.count('/')}{place.as_posix()}", alt)
                 output.data = nbformat.from_dict({"text/html": page})
             elif WIDGET in data:
                 if figures:
                     continue
                 output.data = nbformat.from_dict({"text/markdown": NO_FRAMES})
+            elif live and DEMONSTRATION in data.get("text/html", ""):
+                svg = (drawn / f"{figures[0]}.svg").read_text(encoding="utf8")
+                place = Path("explorers") / Path(name).name
+                (site / place).mkdir(parents=True, exist_ok=True)
+                (site / place / f"{figures[0]}.svg").write_text(svg, encoding="utf8")
+                address = f"{'../' * name.count('/')}{place.as_posix()}"
+                page = demonstrated("".join(data["text/html"]), figures[0], svg, address, alt or figures[0])
+                output.data = nbformat.from_dict({"text/html": page})
             outputs.append(output)
         cell.outputs = outputs

@@ -80,6 +80,21 @@ def test_an_explorer_takes_the_place_of_the_figure_that_its_cell_saves(saved, tm
     assert 'role="group" aria-label="Chart of &quot;loss&quot; &amp; time."' in output.data["text/html"]
 
 
+def test_a_demonstration_has_the_figure_that_its_cell_saves_as_its_picture(tmp_path):
+    (tmp_path / "loss.svg").write_text(SVG)
+    shown = '<figure class="demonstration" data-show="learns">\n<script type="application/json">{}</script>\n</figure>'
+    made = chapter('plots.save(fig, "loss")\ndemonstration("learns", text=text)')
+    data = {"text/html": shown, "text/plain": "Demonstration('learns')"}
+    made.cells[0].outputs[0] = nbformat.v4.new_output("execute_result", data)
+    made.cells[0].metadata["mystnb"] = {"image": {"alt": 'Chart of "loss" & time.'}}
+    pictures.on_page(made, "chapters/02-two", tmp_path, tmp_path / "explorers", tmp_path / "site")
+    (output,) = made.cells[0].outputs
+    opening, still, *rest = output.data["text/html"].splitlines()
+    assert [opening, *rest] == shown.splitlines() and list(output.data) == ["text/html"]
+    assert 'src="../explorers/02-two/loss.svg" alt="Chart of &quot;loss&quot; &amp; time." width="672"' in still
+    assert (tmp_path / "site/explorers/02-two/loss.svg").read_text() == SVG
+
+
 def test_a_widget_that_no_page_can_show_is_refused(tmp_path):
     with pytest.raises(ValueError, match="chapters/02-two shows a widget that explore.slider did not make"):
         pictures.on_page(chapter("box"), "chapters/02-two", tmp_path, tmp_path, tmp_path)

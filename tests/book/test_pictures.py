@@ -22,7 +22,7 @@ CHAPTERS = {path.stem: path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 # Drawn from a live training, or from what rounding decides: on another processor they look a little different.
 LIVE = {
     *("fading-memory", "rnn-perplexity", "cost-by-position"),
-    *("early-stopping", "loss-and-text"),
+    *("learning-letters", "early-stopping", "loss-and-text"),
     *("text-costs", "repeated-sentence", "own-words"),
     *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),

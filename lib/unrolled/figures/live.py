@@ -9,6 +9,7 @@ import html
 import json
 import os
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -29,22 +30,23 @@ class Demonstration:
     Attributes:
         page: a page of its own, HTML that needs nothing beside it.
         name: of the book's demonstration; None of one that shows the reader's network.
+        data: what a chapter has given it.
     """
 
-    def __init__(self, page: str, name: str | None = None):
-        self.page, self.name = page, name
+    def __init__(self, page: str, name: str | None = None, data: dict[str, Any] | None = None):
+        self.page, self.name, self.data = page, name, data or {}
 
     def __repr__(self) -> str:
         return f"Demonstration({self.name or 'your network'!r})"
 
     def _repr_html_(self) -> str:
         if self.name and os.environ.get("UNROLLED_FIGURES"):  # the book is being made
-            return figure(self.name, root="../")
+            return figure(self.name, root="../", **self.data)
         style = f"width: 100%; height: {HEIGHT}px; border: 0"
         return f'<iframe title="demonstration" style="{style}" srcdoc="{html.escape(self.page)}"></iframe>'
 
 
-def demonstration(model: nn.Module | str, vocabulary: Any = None) -> Demonstration:
+def demonstration(model: nn.Module | str, vocabulary: Any = None, **data: Any) -> Demonstration:
     """Show a trained network that the reader can talk to; make this the last expression of its cell.
 
     Args:
@@ -53,6 +55,8 @@ def demonstration(model: nn.Module | str, vocabulary: Any = None) -> Demonstrati
             demonstrations, such as ``"expects"``, with the book's own networks.
         vocabulary: the symbols that it was trained on; of an encoder–decoder the pair of those of sources and targets;
             nothing for a demonstration of the book.
+        **data: what a demonstration of the book is given by its chapter: the text from which one ``"learns"``, or the
+            settings with which one ``"latches"``.
 
     Returns:
         What Jupyter and Colab display: what the network expects, what its gates do, and what it writes; of an
@@ -72,9 +76,9 @@ def demonstration(model: nn.Module | str, vocabulary: Any = None) -> Demonstrati
         Demonstration('remembers')
     """
     if isinstance(model, str):
-        shown = figure(model)
-        networks = [_file("models", f"{name}.js") for name in descriptions()[model]["networks"]]
-        return Demonstration(_page([model], shown, networks), model)
+        shown, description = figure(model, **data), descriptions()[model]
+        networks = [_file("models", f"{name}.js") for name in description["networks"]]
+        return Demonstration(_page([model], shown, networks, description.get("parts")), model, data)
     weights = weights_script("your", model, vocabulary)
     if type(model).__name__ == "EncoderDecoder":
         names = ["looks"]
@@ -87,20 +91,27 @@ def demonstration(model: nn.Module | str, vocabulary: Any = None) -> Demonstrati
 
 @cache
 def descriptions() -> dict[str, dict[str, Any]]:
-    """Return the book's demonstrations by name, in the order of the page *Playground*.
+    """Return the book's demonstrations by name, in the order of the page *Playground*, and then those of chapters.
 
     Each has its ``networks``, if any, its ``caption``, the text for its picture, ``alt``, and what it shows first,
-    ``data``.
+    ``data``. One that has ``parts``, the scripts that it asks for, is given data by its chapter, and stands there in
+    the place of a figure, whose caption and text it has.
     """
     return tomllib.loads(_file("demonstrations.toml"))
 
 
-def figure(name: str, root: str = "") -> str:
+def with_pictures() -> list[str]:
+    """Return the names of those of `descriptions` that need no chapter: the page *Playground* has them all."""
+    return [name for name, description in descriptions().items() if "parts" not in description]
+
+
+def figure(name: str, root: str = "", **data: Any) -> str:
     """Return a demonstration as a page has it: a picture, which the networks replace when it comes into sight.
 
     Args:
         name: one of `descriptions`.
         root: the way from the page to the root of the site, such as ``"../"``.
+        **data: what is added to its data.
 
     Raises:
         ValueError: the book has no such demonstration.
@@ -112,18 +123,18 @@ def figure(name: str, root: str = "") -> str:
     if name not in descriptions():
         raise ValueError(f"the book has no demonstration {name!r}; it has {', '.join(descriptions())}")
     description = descriptions()[name]
-    data = json.dumps(description["data"], ensure_ascii=False).replace("<", "\\u003c")
-    return "\n".join(
-        (
-            f'<figure class="demonstration" data-show="{name}" data-models="{" ".join(description["networks"])}">',
-            f'<img src="{root}browser/{name}.png" alt="{html.escape(description["alt"])}">',
-            *([_without_scripts(description["data"]["pieces"])] if "pieces" in description["data"] else []),
-            f'<script type="application/json">{data}</script>',
-            f"<figcaption>{html.escape(description['caption'], quote=False)}</figcaption>",
-            "</figure>",
-            f'<script defer src="{root}browser/page.js"></script>',
-        )
-    )
+    content = description["data"] | data
+    shown = json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
+    asked = f'data-show="{name}" data-models="{" ".join(description["networks"])}"'
+    lines = [f'<script type="application/json">{shown}</script>']
+    if "parts" in description:
+        asked += f' data-parts="{" ".join(description["parts"])}"'
+    else:
+        still = f'<img src="{root}browser/{name}.png" alt="{html.escape(description["alt"])}">'
+        lines = [still, *([_without_scripts(content["pieces"])] if "pieces" in content else []), *lines]
+        lines.append(f"<figcaption>{html.escape(description['caption'], quote=False)}</figcaption>")
+    head, script = f'<figure class="demonstration" {asked}>', f'<script defer src="{root}browser/page.js"></script>'
+    return "\n".join((head, *lines, "</figure>", script))
 
 
 def _without_scripts(pieces: list[str]) -> str:
@@ -133,10 +144,10 @@ def _without_scripts(pieces: list[str]) -> str:
     return f"<noscript><p>{gapped}</p><details><summary>The letters</summary>{letters}</details></noscript>"
 
 
-def _page(names: list[str], figures: str, weights: list[str]) -> str:
+def _page(names: list[str], figures: str, weights: list[str], parts: Sequence[str] | None = None) -> str:
     """Return a page of its own with some demonstrations and all that they need; it asks for no other file."""
     figures = "\n".join(line for line in figures.splitlines() if not line.startswith(("<img ", "<script defer ")))
-    parts = SCRIPTS if weights else ("elements",)
+    parts = parts or (SCRIPTS if weights else ("elements",))
     scripts = [_file(f"{name}.js") for name in (*parts, *names)] + weights + [_file("page.js")]
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>demonstration</title>\n'

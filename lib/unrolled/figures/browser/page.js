@@ -1,7 +1,8 @@
 // Bring the demonstrations of a page to life: each one when it comes into sight, with the networks that it asks for.
 //
 // It is a <figure class="demonstration" data-show="expects" data-models="gru-words rnn-words">, with a picture of itself
-// for print and for pages without scripts, and perhaps with data: <script type="application/json">.
+// for print and for pages without scripts, and perhaps with data: <script type="application/json">. One with data-parts
+// asks for these scripts, in that order.
 "use strict";
 
 (() => {
@@ -44,7 +45,7 @@
     live.className = "pg-live";
     const names = figure.dataset.models.split(" ").filter(Boolean);
     try {
-      const parts = names.length ? PARTS : ["elements"];
+      const parts = figure.dataset.parts?.split(" ") ?? (names.length ? PARTS : ["elements"]);
       if (!alone) await Promise.all([...parts, figure.dataset.show].map(load));
       const networks = names.map((name) => ({ name, load: () => model(name) }));
       const data = JSON.parse(figure.querySelector("script[type='application/json']")?.textContent ?? "{}");

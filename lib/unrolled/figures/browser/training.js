@@ -1,0 +1,140 @@
+// What a reader needs to train a network: buttons, a chart of how far it has come, and rest while nobody looks.
+"use strict";
+
+/**
+ * Return a line chart whose axes stay, and `draw`, which gives it its lines anew.
+ *
+ * @param {object} axes x and y: [least, most] and where the ticks are; xlabel, ylabel.
+ * @param {object[]} looks of each line: its name and its class in page.css.
+ */
+Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
+  const { element } = Unrolled.elements;
+  const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [230, 54, 12, 10, 40];
+  const svg = (tag, attributes, ...children) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+  const picture = svg("svg", { class: "pg-chart", role: "img", height: HEIGHT });
+  const keys = looks.map(({ name, look }) => {
+    const stroke = svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, class: look });
+    const key = svg("svg", { width: 26, height: 10, "aria-hidden": "true" }, stroke);
+    return element("li", {}, key, name);
+  });
+  const box = element("div", {}, element("ul", { className: "pg-keys" }, ...keys), picture);
+  let shown = [];
+
+  function paint() {
+    const width = picture.clientWidth || 600;
+    const across = (value) => LEFT + ((width - LEFT - RIGHT) * (value - x.range[0])) / (x.range[1] - x.range[0]);
+    const down = (value) =>
+      HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * (value - y.range[0])) / (y.range[1] - y.range[0]);
+    const ends = { x1: LEFT, x2: width - RIGHT };
+    const grid = y.ticks.flatMap((tick) => [
+      svg("line", { ...ends, y1: down(tick), y2: down(tick), class: "pg-grid" }),
+      svg("text", { x: LEFT - 6, y: down(tick) + 4, "text-anchor": "end" }, say(tick)),
+    ]);
+    const below = x.ticks.map((tick) => {
+      const anchor = tick === x.range[1] ? "end" : "middle";
+      return svg(
+        "text",
+        { x: across(tick), y: HEIGHT - BOTTOM + 16, "text-anchor": anchor },
+        tick.toLocaleString("en"),
+      );
+    });
+    const names = [
+      svg("text", { x: (LEFT + width) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, xlabel),
+      svg("text", { transform: `translate(12 ${(HEIGHT - BOTTOM) / 2}) rotate(-90)`, "text-anchor": "middle" }, ylabel),
+    ];
+    const lines = shown.flatMap(({ look, points, level }) => {
+      if (level !== undefined) return [svg("line", { ...ends, y1: down(level), y2: down(level), class: look })];
+      const path = points.map(([px, py]) => `${across(px).toFixed(1)},${down(py).toFixed(1)}`);
+      const [cx, cy] = path.at(-1)?.split(",") ?? [];
+      return path.length
+        ? [svg("polyline", { points: path.join(" "), class: look }), svg("circle", { cx, cy, r: 3, class: look })]
+        : [];
+    });
+    picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    picture.replaceChildren(...grid, ...below, ...names, ...lines);
+  }
+
+  new ResizeObserver(paint).observe(picture);
+  let due = false;
+  const draw = (lines, summary) => {
+    shown = lines.map((line, n) => ({ ...line, look: looks[n].look }));
+    picture.setAttribute("aria-label", summary);
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => {
+      due = false;
+      paint();
+    });
+  };
+  return { box, draw };
+};
+
+/**
+ * Return the buttons Train or Pause, Step, and Start again, for some studies that go side by side.
+ *
+ * Nothing is begun before it is asked for. What goes on rests while `place` is out of sight or its page is hidden.
+ *
+ * @param {function} begin returns fresh studies.
+ * @param {function} changed is told when training goes on, pauses, ends or is to begin afresh, and then that it is.
+ */
+Unrolled.practice = (place, begin, changed) => {
+  const { button, element } = Unrolled.elements;
+  let studies = [];
+  let going = false;
+  let seen = true;
+  let done = 0; // how many studies have come to their end
+
+  const send = (message) => {
+    for (const study of studies) study.send(message);
+  };
+  function obey() {
+    send(going && seen && !document.hidden ? { go: true } : { pause: true });
+    run.textContent = going ? "Pause" : "Train";
+  }
+  function start() {
+    if (!studies.length) studies = begin();
+  }
+  const run = button("Train", () => {
+    start();
+    going = !going;
+    obey();
+    changed(false);
+  });
+  const step = button("Step", () => {
+    start();
+    going = false;
+    obey();
+    send({ step: true });
+  });
+  const enable = (able) => {
+    run.disabled = step.disabled = !able;
+  };
+  function restart() {
+    for (const { end } of studies) end();
+    [studies, going, done] = [[], false, 0];
+    enable(true);
+    obey();
+    changed(true);
+  }
+  function finished() {
+    done += 1;
+    if (done < studies.length) return;
+    going = false;
+    enable(false);
+    run.textContent = "Train";
+    changed(false);
+  }
+
+  new IntersectionObserver((entries) => {
+    seen = entries.at(-1).isIntersecting;
+    obey();
+  }).observe(place);
+  document.addEventListener("visibilitychange", obey);
+  const box = element("div", { className: "pg-controls" }, run, step, button("Start again", restart));
+  return { box, enable, finished, restart, going: () => going };
+};
