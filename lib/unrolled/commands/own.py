@@ -28,11 +28,11 @@ from unrolled.training import distributed, train
 from unrolled.training.progress import training_seconds
 from unrolled.whole_files import replace_file, writing
 
-ORDERS = {"character": 12, "word": 5}  # of the longest n-grams that are tried
+LONGEST = 16  # symbols of an n-gram
 SHARES = np.linspace(0, 1, 21).round(2).tolist()  # of the n-gram in the mixture
-SCORES = 20  # on the way
-PATIENCE = 5  # scores in a row that are no better
-TIMED = 12  # updates of the warm-up
+SCORES = 10  # on the way
+PATIENCE = 3  # scores in a row that are no better
+TIMED = 6  # updates of the warm-up
 
 _ROW = "  {:>10}{:>7}{:>9}{:>12}{:>9}\n".format
 _SIZES = _ROW("symbols", "units", "dropout", "an update", "passes") + "".join(
@@ -56,12 +56,11 @@ minutes would be another plan, and are refused: give another folder.
 examples:
   python -m unrolled train my.txt
   python -m unrolled train one.txt two.txt --words --minutes 30
-  python -m unrolled train - --folder runs/mine < my.txt
+  cat my.txt | python -m unrolled train - --folder runs/mine
+  torchrun --nproc-per-node 2 -m unrolled train my.txt        two processes share each update
+  UNROLLED_DEVICE=cuda python -m unrolled train my.txt        on a GPU
   python -m unrolled sample runs/my --prompt "The " --temperature 0.8
-  python -m unrolled score runs/my --test another.txt
-
-torchrun --nproc-per-node 2 -m unrolled train my.txt shares the work among two processes; UNROLLED_DEVICE=cuda takes a
-GPU."""
+  python -m unrolled score runs/my --test another.txt"""
 
 
 def train_own(arguments: argparse.Namespace) -> None:
@@ -71,15 +70,17 @@ def train_own(arguments: argparse.Namespace) -> None:
         raise ValueError(f"minutes is {arguments.minutes}; it must be above 0, such as 10")
     with distributed.together(settings.device()):
         text = distributed.first(partial(read, arguments.files))
-        own, asked = Parts(text, arguments.words), {"text": digest(text), **vars(arguments)}
+        own = Parts(text, arguments.words)
+        asked = {"text": digest(text), "words": arguments.words, "minutes": arguments.minutes}
         name = "stdin" if arguments.files[0] == "-" else Path(arguments.files[0]).stem
         folder = Path(arguments.folder or f"runs/{name}{'-words' * arguments.words}")
         lock = FileLock(folder / ".lock", timeout=0)
         try:
-            run = distributed.first(lambda: _entered(folder, lock, {key: asked[key] for key in KEPT}))
+            run = distributed.first(partial(_entered, folder, lock, asked))
             if "updates" not in run:
                 run |= _planned(own, run["minutes"], begun)
-                distributed.first(lambda: _write(folder, {"text.txt": text, "run.json": json.dumps(run)}))
+                distributed.first(lambda: _write(folder / "run.json", json.dumps(run)))
+            distributed.first(lambda: (folder / "text.txt").exists() or _write(folder / "text.txt", text))
             if "table" not in run:
                 run = _trained(own, run, folder)
         finally:
@@ -87,9 +88,6 @@ def train_own(arguments: argparse.Namespace) -> None:
         if distributed.rank() == 0:
             _print_table(run["table"], own.unit)
             print(f"\n{run['sample']}\n\nkept in {folder}")
-
-
-KEPT = ("text", "words", "minutes")  # that must be the same when a run goes on
 
 
 def _entered(folder: Path, lock: FileLock, asked: dict) -> dict:
@@ -102,7 +100,7 @@ def _entered(folder: Path, lock: FileLock, asked: dict) -> dict:
         raise ValueError(f"another process trains in {folder}; wait for its end, or give another --folder") from error
     file = folder / "run.json"
     if not file.exists():
-        if strange := sorted({path.name for path in folder.iterdir()} - {".lock", "text.txt"}):
+        if strange := sorted({path.name for path in folder.iterdir()} - {".lock"}):
             raise ValueError(f"{folder} holds something else, such as {strange[0]}; give another --folder")
         return asked
     run = json.loads(file.read_text(encoding="utf8"))
@@ -113,10 +111,9 @@ def _entered(folder: Path, lock: FileLock, asked: dict) -> dict:
     return run
 
 
-def _write(folder: Path, contents: dict[str, str]) -> None:
-    for name, content in contents.items():
-        with replace_file(folder / name) as file:
-            file.write(content.encode())
+def _write(path: Path, content: str) -> None:
+    with replace_file(path) as file:
+        file.write(content.encode())
 
 
 def _ngrams(own: Parts, order: int) -> Callable[[int], ModifiedKneserNey]:
@@ -125,19 +122,23 @@ def _ngrams(own: Parts, order: int) -> Callable[[int], ModifiedKneserNey]:
 
 
 def _nats(model: NeuralModel | NGram, tokens: torch.Tensor, before: torch.Tensor) -> np.ndarray:
-    """Return what each symbol costs after those before, in streams of 2,000 symbols or more."""
+    """Return what each symbol costs after those before, in streams of 1,000 symbols or more."""
     start = int(before[-1]) if len(before) else None
-    return token_nats(model, tokens, start=start, streams=max(1, min(32, len(tokens) // 2000)))
+    return token_nats(model, tokens, start=start, streams=max(1, min(256, len(tokens) // 1000)))
 
 
 def _planned(own: Parts, minutes: float, begun: float) -> dict:
     """Return the n-gram's order and price, and how many updates of the network fit into the minutes since `begun`."""
 
     def count() -> dict:
-        started, most = time.perf_counter(), ORDERS[own.unit]
-        ngram = _ngrams(own, most)
-        nats = {order: float(_nats(ngram(order), own.choosing, own.training).mean()) for order in range(2, most + 1)}
-        best = min(nats, key=nats.get)
+        started, best, most = time.perf_counter(), 4, 4
+        while best == most < LONGEST:  # until the best order lies inside
+            most *= 2
+            ngram = _ngrams(own, most)
+            nats = {
+                order: float(_nats(ngram(order), own.choosing, own.training).mean()) for order in range(2, most + 1)
+            }
+            best = min(nats, key=nats.get)
         return {"order": best, "to_beat": nats[best], "counting": time.perf_counter() - started}
 
     counted, network, ends = distributed.first(count), own.network(), []
@@ -158,8 +159,8 @@ def _trained(own: Parts, run: dict, folder: Path) -> dict:
         passes = recipe.updates * recipe.batch * recipe.seq_len / len(own.training)
         parts = f"{len(own.training):,} to train on, {len(own.choosing):,} to choose by, {len(own.test):,} to test"
         print(f"{own.unit}s: {parts}; {len(own.vocabulary):,} different ones")
-        print(f"{run['order']}-gram: {run['to_beat']:.4f} nats per {own.unit} where one chooses; that is to be beaten")
-        print(f"network: {own.size.units} units, {recipe.updates:,} updates, {passes:.1f} passes", flush=True)
+        print(f"{run['order']}-gram: {run['to_beat']:.4f} nats per {own.unit} where one chooses, to be beaten")
+        print(f"network: {own.size.units} units, {recipe.updates:,} updates, {passes:.2g} passes", flush=True)
     how = {"validation": own.choosing, "validate_every": max(1, recipe.updates // SCORES), "checkpoint": checkpoint}
     save = partial(save_model, folder / "model.model", network, own.vocabulary)
     try:
@@ -175,7 +176,7 @@ def _trained(own: Parts, run: dict, folder: Path) -> dict:
         for row, spent in zip(table, [*seconds, sum(seconds)], strict=True):
             row["seconds"] = spent
         whole = run | {"table": table, "sample": _sample(network, own)}
-        _write(folder, {"run.json": json.dumps(whole)})
+        _write(folder / "run.json", json.dumps(whole))
         return whole
 
     return distributed.first(finish)

@@ -15,7 +15,7 @@ from unrolled.text import Vocabulary, WordVocabulary, tokenise
 from unrolled.training import Recipe
 
 LEAST = 10_000  # symbols of a text
-CHOOSING = 50_000  # symbols of the second part that choose, at most
+CHOOSING = 30_000  # symbols of the second part that choose, at most
 WORDS = 10_000  # of a vocabulary, at most
 
 
@@ -32,7 +32,7 @@ class Size(NamedTuple):
 
 SIZES = [
     Size(100_000, 256, 0.5, 16, 64, 40),
-    Size(500_000, 512, 0.5, 16, 64, 30),
+    Size(500_000, 512, 0.5, 16, 64, 20),
     Size(math.inf, 512, 0.4, 32, 100, 20),
 ]
 
@@ -102,9 +102,9 @@ class Parts:
     def network(self) -> LanguageModel:
         """Return the untrained network; for words, its input and its output share a matrix."""
         torch.manual_seed(0)
-        units, tied = self.size.units, self.unit == "word"
-        sizes = {"hidden_size": units, "embedding_size": units if tied else 64, "tied": tied}
-        return LanguageModel(len(self.vocabulary), core="gru", dropout=self.size.dropout, **sizes).to(settings.device())
+        units, how = self.size.units, {"dropout": self.size.dropout, "tied": self.unit == "word"}
+        network = LanguageModel(len(self.vocabulary), core="gru", hidden_size=units, embedding_size=units, **how)
+        return network.to(settings.device())
 
     def recipe(self, updates: int, patience: int = 0) -> Recipe:
         """Return how to train it for so many updates, or for as many as make up the passes if those are fewer."""
