@@ -25,7 +25,7 @@ from unrolled.ngram import Counts, ModifiedKneserNey
 from unrolled.text import stories
 
 TEXT = stories.corpus(12_000, seed=3).text[:12_000]
-SMALL = Size(float("inf"), units=8, dropout=0.1, batch=4, seq_len=32, passes=4)  # 300 updates or fewer
+SMALL = Size(float("inf"), units=8, dropout=0.1, passes=20)  # 187 updates or fewer
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_text_is_counted_learned_and_read_and_the_folder_serves_sample_and_sco
     out, err = capsys.readouterr()
     folder = file.parent / "runs" / "my"
     run = kept(folder)
-    assert run["updates"] == 4 * len(TEXT) * 8 // 10 // 128  # the passes, which take less than the minutes
+    assert run["updates"] == 20 * len(TEXT) * 8 // 10 // 1024  # the passes, which take less than the minutes
     assert "nats    bits  perplexity       weights  seconds\n" in out
     assert len(re.findall(r"^\d.*gram +\d\.\d{4} |^network +\d\.\d{4} ", out, re.MULTILINE)) == 3
     assert f"to beat: {run['to_beat']:.3f}" in err and "validation=" in err and run["sample"] in out
@@ -163,8 +163,8 @@ def test_the_sizes_follow_from_the_length_and_help_states_them(monkeypatch):
     below = [size.below for size in parts.SIZES]
     assert below == sorted(below) and below[-1] == float("inf")
     for size in parts.SIZES:
-        row = rf"{f'< {size.below:,}' if size.below < float('inf') else 'more'} +{size.units} +{size.dropout} "
-        assert re.search(rf"{row} *{size.batch} x {size.seq_len} +{size.passes}\n", own.HELP)
+        length = f"< {size.below:,}" if size.below < float("inf") else "more"
+        assert re.search(rf"{length} +{size.units} +{size.dropout} +{size.passes}\n", own.HELP)
     assert Parts("ab" * 30_000, words=False).size == parts.SIZES[0]
     assert Parts("ab" * 3_000_000, words=False).size == parts.SIZES[-1]
 

@@ -18,7 +18,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from unrolled import decoding, settings
-from unrolled.commands.parts import CHOOSING, SIZES, WORDS, Parts, read
+from unrolled.commands.parts import BATCH, CHOOSING, SEQ_LEN, SIZES, WORDS, Parts, read
 from unrolled.measure import Score, mixed, token_nats
 from unrolled.models import NeuralModel, load_model, save_model
 from unrolled.ngram import Counts, ModifiedKneserNey, NGram
@@ -34,16 +34,15 @@ SCORES = 10  # on the way
 PATIENCE = 3  # scores in a row that are no better
 TIMED = 6  # updates of the warm-up
 
-_ROW = "  {:>10}{:>7}{:>9}{:>12}{:>9}\n".format
-_SIZES = _ROW("symbols", "units", "dropout", "an update", "passes") + "".join(
-    _ROW(f"< {below:,}" if below < math.inf else "more", units, dropout, f"{batch} x {seq_len}", passes)
-    for below, units, dropout, batch, seq_len, passes in SIZES
+_ROW = "  {:>12}{:>7}{:>9}{:>9}\n".format
+_SIZES = _ROW("symbols", "units", "dropout", "passes") + "".join(
+    _ROW(f"< {below:,}" if below < math.inf else "more", *size) for below, *size in SIZES
 )
 HELP = f"""\
 The first 80 % of the text are to train on, the next 10 % to choose by, and the last 10 % are read once, at the end. (So
 shuffle the lines of a sorted list before.) The second part, or its first {CHOOSING:,} symbols, chooses the n-gram's
-order, the moment at which the network stops, and how much of each the mixture takes. The network is a GRU. Its sizes
-follow from the number of symbols to train on:
+order, the moment at which the network stops, and how much of each the mixture takes. The network is a GRU that learns
+from {BATCH} streams of {SEQ_LEN} symbols at a time. Its sizes follow from the number of symbols to train on:
 
 {_SIZES}
 With --words, one matrix is its input and its output, and words that the first part has once, or that are not among its
@@ -156,7 +155,7 @@ def _trained(own: Parts, run: dict, folder: Path) -> dict:
     """Train the network by a plan, from its checkpoint where there is one; read the test, and return the whole run."""
     network, recipe, checkpoint = own.network(), own.recipe(run["updates"], PATIENCE), folder / "model.pt"
     if distributed.rank() == 0:
-        passes = recipe.updates * recipe.batch * recipe.seq_len / len(own.training)
+        passes = recipe.updates * BATCH * SEQ_LEN / len(own.training)
         parts = f"{len(own.training):,} to train on, {len(own.choosing):,} to choose by, {len(own.test):,} to test"
         print(f"{own.unit}s: {parts}; {len(own.vocabulary):,} different ones")
         print(f"{run['order']}-gram: {run['to_beat']:.4f} nats per {own.unit} where one chooses, to be beaten")
