@@ -50,6 +50,7 @@ Parts that were measured with another configuration count as lacking. What is me
 unless it is named. Timings are taken one at a time, all else two at
 a time, with one thread each, and each is kept as soon as it is there. After Ctrl-C the same command goes on."""
 
+LESS = "lower batch, seq_len or hidden_size in the configuration"
 LONGEST = 12  # numbers in a row that is printed
 
 
@@ -188,7 +189,7 @@ def parser() -> argparse.ArgumentParser:
     start.add_argument("--resume", action="store_true", help="go on where it stopped, or fail: never begin")
     start.add_argument("--fresh", action="store_true", help="begin again; what is there moves to FOLDER/aside")
     one.add_argument("--record", action="store_true", help="put each part into the book's record")
-    one.set_defaults(do=_run, resumable=True)
+    one.set_defaults(do=_run, resumable=LESS)
 
     lacking = commands.add_parser(
         "records",
@@ -199,7 +200,7 @@ def parser() -> argparse.ArgumentParser:
     lacking.add_argument("names", nargs="*", metavar="NAME", help="as `list` prints it (default: all)")
     lacking.add_argument("--list", action="store_true", help="only say what is lacking")
     lacking.add_argument("--folder", default="runs", help="where runs are kept (default: %(default)s)")
-    lacking.set_defaults(do=_records, resumable=True)
+    lacking.set_defaults(do=_records, resumable=LESS)
     return main
 
 

@@ -158,7 +158,7 @@ def test_wrong_use_is_named_with_what_was_meant(capsys, wrong, message):
     assert stop.value.code == 2 and re.search(message.replace("?", r"\?"), capsys.readouterr().err)
 
 
-@pytest.mark.parametrize("command", [[], ["sample"], ["answer"], ["score"]])
+@pytest.mark.parametrize("command", [[], ["train"], ["sample"], ["answer"], ["score"]])
 def test_help_has_examples_that_parse(capsys, command):
     with pytest.raises(SystemExit):
         main([*command, "--help"])

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, mixed, states_and_nats
+from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, states_and_nats
 from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.scoring import TRAINING_NATS, training_nats
 from lab.engine.store import kept
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import CURVE, NATS, PARAMETERS, SECONDS, UPDATES, fit, parameters, training_seconds
-from unrolled.measure import token_nats
+from unrolled.measure import mixed, token_nats
 from unrolled.models import LanguageModel
 from unrolled.ngram import Counts, ModifiedKneserNey
 

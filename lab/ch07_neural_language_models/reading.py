@@ -1,6 +1,6 @@
-"""Three ways to let a trained model profit from what it has just read: counting beside it, a cache, further steps.
+"""Two ways to let a trained model profit from what it has just read: a cache, and further steps.
 
-None of them changes how the model was trained. Each prices a text in one pass, every symbol before it is read, so the
+Neither changes how the model was trained. Each prices a text in one pass, every symbol before it is read, so the
 product of the prices is a probability of the text.
 """
 
@@ -14,18 +14,6 @@ from unrolled.cells import detach
 from unrolled.models import LanguageModel, evaluating
 
 STRETCH = 128  # symbols that are read at once
-
-
-def mixed(nats: np.ndarray, others: np.ndarray, share: float) -> np.ndarray:
-    """Return what each symbol costs a mixture of two models: p = (1 − share) p_1 + share p_2 (Mikolov et al. 2010).
-
-    Args:
-        nats: what each symbol costs the first, (length,).
-        others: what it costs the second, (length,).
-        share: the weight of the second, 0 to 1.
-    """
-    with np.errstate(divide="ignore"):
-        return -np.logaddexp(np.log1p(-share) - nats, np.log(share) - others)
 
 
 @torch.no_grad()

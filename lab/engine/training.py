@@ -4,7 +4,6 @@
 ``{"model": {"kind": "LanguageModel", "core": "gru"}, "recipe": {"updates": 2000}}``.
 """
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,7 +20,7 @@ from unrolled import cells, settings
 from unrolled.models import KINDS, EncoderDecoder, Network, NeuralModel, TaggingNetwork, evaluating, save_model
 from unrolled.records import Metric
 from unrolled.text import Batch, Examples, PairBatch, Vocabulary, WordVocabulary
-from unrolled.training import History, Recipe, distributed, train, train_examples
+from unrolled.training import History, Recipe, distributed, progress, train, train_examples
 
 AnsweringModel = TaggingNetwork | EncoderDecoder
 Batches = Sequence[Batch | PairBatch]
@@ -200,11 +199,7 @@ def mean_loss(model: AnsweringModel, batches: Batches) -> float:
 
 def training_seconds(config: Config, checkpoint: Path) -> float:
     """Return how long the updates of a training took, all that its log tells of, in however many runs."""
-    recipe, before, seconds = recipe_of(config), 0, 0.0
-    for line in map(json.loads, distributed.first(Path(f"{checkpoint}.jsonl").read_text).splitlines()):
-        seconds += (line["update"] - before) * recipe.batch * recipe.seq_len / line["tokens_per_second"]
-        before = line["update"]
-    return seconds
+    return distributed.first(partial(progress.training_seconds, checkpoint, recipe_of(config)))
 
 
 def parameters(model: torch.nn.Module) -> int:

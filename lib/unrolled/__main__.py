@@ -1,4 +1,4 @@
-"""The command line: ``python -m unrolled sample | answer | corpora | score``."""
+"""The command line: ``python -m unrolled train | sample | answer | corpora | score``."""
 
 # ruff: noqa: E402 (Ctrl-C has to be provided for before PyTorch is imported, which takes seconds)
 
@@ -12,14 +12,15 @@ if __name__ == "__main__" and BY_DEFAULT is signal.default_int_handler:  # else 
 import argparse
 import sys
 
-from unrolled.commands import Parser, execute, using
+from unrolled.commands import Parser, execute, own, using
 
 _MAIN = """\
 examples:
-  python -m unrolled sample runs/rnn-windows --prompt "The "      let a trained model write
+  python -m unrolled train my.txt                                 train a model on a text of your own
+  python -m unrolled sample runs/my --prompt "The "               let a trained model write
   python -m unrolled answer runs/phonemes recurrence              let one pronounce a word
   python -m unrolled corpora tiny-shakespeare                     fetch a real corpus and verify it
-  python -m unrolled score model.py                               what a model of your own pays, by the book's protocol
+  python -m unrolled score model.py                               what a model of your own code pays
 
 COMMAND --help tells more of each. The exit code is 0 when all went well, 1 when something failed, 2 when the command
 asks for what cannot be, 130 after Ctrl-C and 143 after SIGTERM."""
@@ -27,8 +28,14 @@ asks for what cannot be, 130 after Ctrl-C and 143 after SIGTERM."""
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    main = Parser(prog="python -m unrolled", description="Trained models, and the real corpora.", epilog=_MAIN)
-    using.add(main.add_subparsers(dest="command", required=True, metavar="COMMAND"))
+    main = Parser(
+        prog="python -m unrolled",
+        description="Models of your own text, trained models, and the real corpora.",
+        epilog=_MAIN,
+    )
+    commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    own.add(commands)
+    using.add(commands)
     return main
 
 

@@ -19,6 +19,7 @@ DOCUMENTS = (
     *("CHANGELOG.md", "LICENSE-TEXT.md", "intro.md"),
 )
 MADE_LATER = {".venv", "_build/html", "_build/html/index.html", ".venv/bin/activate"}
+MADE_LATER |= {"my.txt", "another.txt", "runs/my"}  # by a reader
 OF_A_COURSE = re.compile(r"(\.\./handed-in|source|release|submitted|feedback)(/|$)|ada\.ipynb|nbgrader_config\.py")
 PATHLIKE = re.compile(r"[\w.-]*/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|py|yml|cff|bib|ipynb)|\.venv")
 

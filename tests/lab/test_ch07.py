@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, mixed, states_and_nats
+from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, states_and_nats
 from unrolled.cells import detach
-from unrolled.measure import token_nats
+from unrolled.measure import mixed, token_nats
 from unrolled.models import LanguageModel
 
 

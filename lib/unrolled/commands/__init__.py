@@ -1,9 +1,10 @@
-"""What the command line can do: let trained models write, answer and be scored, and fetch corpora.
+"""What the command line can do: train on a text of one's own, let models write, answer and be scored, fetch corpora.
 
-`using` has these commands. `line` is the parser and the way to end that they share with the laboratory's.
+`own` trains, and `using` has what trained models and corpora are used for. `line` is the parser and the way to end that
+they share with the laboratory's.
 """
 
-from unrolled.commands import using
+from unrolled.commands import own, using
 from unrolled.commands.line import Parser, execute
 
-__all__ = ["Parser", "execute", "using"]
+__all__ = ["Parser", "execute", "own", "using"]

@@ -28,7 +28,7 @@ def execute(parser: argparse.ArgumentParser, arguments: list[str] | None = None)
 
     Args:
         parser: whose commands set ``do``, a function of the arguments; and ``resumable``, where the same command goes
-            on after it was stopped.
+            on after it was stopped: what would take less memory.
         arguments: the words; those of this process where None.
 
     Returns:
@@ -79,7 +79,4 @@ def _out_of_memory(parsed: argparse.Namespace) -> str:
     """Return what would take less memory."""
     if "resumable" not in parsed:
         return "out of memory; close other programs"
-    return (
-        "out of memory; close other programs, or lower batch, seq_len or hidden_size in the configuration; "
-        "the last checkpoint stays as it was"
-    )
+    return f"out of memory; close other programs, or {parsed.resumable}; the last checkpoint stays as it was"

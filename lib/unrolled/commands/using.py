@@ -10,18 +10,19 @@ from pathlib import Path
 import torch
 
 from unrolled import decoding
+from unrolled.commands import own
 from unrolled.measure import evaluate, submission
 from unrolled.models import EncoderDecoder, load_model
 from unrolled.ngram import Counts, ModifiedKneserNey
 from unrolled.tasks.rewriting import START, STOP
-from unrolled.text import Batch, Vocabulary, WordVocabulary, corpora, load_corpus, split_words
+from unrolled.text import Batch, Vocabulary, WordVocabulary, corpora, load_corpus, split_words, tokenise
 
 _SAMPLE = """\
 examples:
-  python -m lab run rnn-tiny-shakespeare --seeds 1        trains a model, once, and prints its folder
-  python -m unrolled sample FOLDER --prompt "ROMEO:" --temperature 0.8
-  python -m unrolled sample FOLDER --top-k 1     greedy: always the most probable symbol
-  python -m unrolled sample FOLDER --top-p 0.9 --seed 1 --length 1000"""
+  python -m unrolled train my.txt        trains a model, once, in the folder runs/my
+  python -m unrolled sample runs/my --prompt "ROMEO:" --temperature 0.8
+  python -m unrolled sample runs/my --top-k 1     greedy: always the most probable symbol
+  python -m unrolled sample runs/my --top-p 0.9 --seed 1 --length 1000"""
 
 _ANSWER = """\
 examples:
@@ -30,6 +31,8 @@ examples:
   python -m unrolled answer FOLDER "show me the round trip flights" """
 
 _SCORE = """\
+A folder tells n-gram, network and mixture. The test of `train` is read once: without --test its table is printed.
+
 FILE.py has to define
   symbols    every character that the model knows, each once: a string
   training   the text that it was trained on
@@ -37,6 +40,7 @@ FILE.py has to define
   predict    a function: predict(text) returns probabilities, (characters, symbols); row t rests on text[:t] alone
 
 examples:
+  python -m unrolled score runs/my --test another.txt
   python -m unrolled score model.py
   python -m unrolled score model.py --test kept-back.txt --ngram 12     beside a 12-gram of the same training text
 
@@ -69,7 +73,7 @@ def _sample(arguments: argparse.Namespace) -> None:
     written = decoding.sample(
         model,
         vocabulary,
-        prompt=split_words(arguments.prompt) if words else arguments.prompt,
+        prompt=_words(arguments.prompt, vocabulary) if words else arguments.prompt,
         length=arguments.length,
         temperature=arguments.temperature,
         top_k=arguments.top_k,
@@ -77,6 +81,11 @@ def _sample(arguments: argparse.Namespace) -> None:
         seed=arguments.seed,
     )
     print(" ".join(written) if words else written)
+
+
+def _words(text: str, vocabulary: WordVocabulary) -> list[str]:
+    """Return the words of a text; one that the vocabulary lacks is taken apart, as a text is where it is printed."""
+    return [part for word in split_words(text) for part in ([word] if word in vocabulary else tokenise(word))]
 
 
 def _answer(arguments: argparse.Namespace) -> None:
@@ -118,6 +127,11 @@ def _corpora(arguments: argparse.Namespace) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> None:
+    if Path(arguments.file).is_dir():
+        if arguments.ngram:
+            raise ValueError("--ngram is for a FILE.py; the folder of a text has an n-gram of its own: leave it out")
+        own.score_own(Path(arguments.file), arguments.test)
+        return
     begun = sum(os.times()[:4])  # with those of other processes
     try:
         defined = runpy.run_path(arguments.file)
@@ -191,13 +205,17 @@ def add(commands: argparse._SubParsersAction) -> None:
     real.add_argument("names", nargs="*", metavar="NAME", help="as `corpora` alone lists it")
     real.set_defaults(do=_corpora)
 
-    own = commands.add_parser(
+    scored = commands.add_parser(
         "score",
         help="score a model of your own",
-        description="Run FILE.py and print what its model pays for each character of its test.",
+        description="Print what a model pays for its test: the one that `train` left in FOLDER, or the one in FILE.py.",
         epilog=_SCORE,
     )
-    own.add_argument("file", metavar="FILE.py", help="a Python file that trains or loads the model")
-    own.add_argument("--test", metavar="TEXT", help="a file with the text to score (default: FILE.py's own)")
-    own.add_argument("--ngram", type=int, metavar="N", help="print beside it what an n-gram of this order pays")
-    own.set_defaults(do=_score)
+    scored.add_argument(
+        "file", metavar="FOLDER", help="what `train` left, or a Python file that trains or loads a model"
+    )
+    scored.add_argument("--test", metavar="TEXT", help="a file with another text to score")
+    scored.add_argument(
+        "--ngram", type=int, metavar="N", help="beside FILE.py, print what an n-gram of this order pays"
+    )
+    scored.set_defaults(do=_score)

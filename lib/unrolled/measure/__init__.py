@@ -7,7 +7,7 @@ that somebody else wrote. `hardware` times the machine, and `memory` counts what
 """
 
 from unrolled.measure import comparison, gradients, hardware, memory, neurons, probes, submission
-from unrolled.measure.evaluation import Score, evaluate, token_nats
+from unrolled.measure.evaluation import Score, evaluate, mixed, token_nats
 from unrolled.measure.influence import symbol_influence
 from unrolled.measure.recall import recall_by_lag
 
@@ -18,6 +18,7 @@ __all__ = [
     "gradients",
     "hardware",
     "memory",
+    "mixed",
     "neurons",
     "probes",
     "recall_by_lag",

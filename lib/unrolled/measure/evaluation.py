@@ -154,3 +154,18 @@ def evaluate(model: Model, tokens: torch.Tensor, **options) -> Score:
     """
     nats = token_nats(model, tokens, **options)
     return Score(float(nats.sum()), len(nats))
+
+
+def mixed(nats: np.ndarray, others: np.ndarray, share: float) -> np.ndarray:
+    """Return what each symbol costs a mixture of two models: p = (1 − share) p_1 + share p_2 (Mikolov et al. 2010).
+
+    Args:
+        nats: what each symbol costs the first, (length,).
+        others: what it costs the second, (length,).
+        share: the weight of the second, 0 to 1.
+
+    >>> mixed(-np.log([0.5, 0.1]), -np.log([0.1, 0.5]), 0.5).round(2)  # 0.3 for both
+    array([1.2, 1.2])
+    """
+    with np.errstate(divide="ignore"):  # of the logarithm of 0
+        return -np.logaddexp(np.log1p(-share) - nats, np.log(share) - others)

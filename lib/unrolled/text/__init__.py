@@ -13,7 +13,7 @@ from unrolled.text.pairs import Examples, PairBatch, pad_pairs, pad_tagged
 from unrolled.text.sentences import SentenceForms, split_sentences
 from unrolled.text.sources import CorpusError
 from unrolled.text.tagged import TaggedCorpus, TaggedSentence, tagged_stories
-from unrolled.text.vocabulary import NONE, UNKNOWN, Vocabulary, WordVocabulary, split_words
+from unrolled.text.vocabulary import NONE, UNKNOWN, Vocabulary, WordVocabulary, split_words, tokenise
 
 __all__ = [
     "NONE",
@@ -42,4 +42,5 @@ __all__ = [
     "split_words",
     "symbol_numbers",
     "tagged_stories",
+    "tokenise",
 ]

@@ -24,7 +24,7 @@ class Options:
         checkpoint_every: updates between two checkpoints.
         watch: called after each update with the number of updates done, to measure on the way. After an interruption
             it may be called again for updates that are repeated.
-        progress: whether to show a bar with the loss, the perplexity and the speed.
+        progress: whether to show a bar with the loss, the perplexity, the speed and the last score.
         label: the bar's name.
 
     Raises:

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from tqdm.auto import tqdm
 
+from unrolled.training.recipe import Recipe
 from unrolled.training.run import Run
 from unrolled.whole_files import replace_file, writing
 
@@ -17,7 +18,8 @@ EVERY = 100  # updates between two lines of the log
 class Progress:
     """Advance a bar with every update, and write a line of the log every 100 updates, at validations and at the end.
 
-    The bar shows the loss of the last update, its perplexity and the speed. A line of the log is a JSON object:
+    The bar shows the loss of the last update, its perplexity, the speed and the last score. A line of the log is a JSON
+    object:
 
         update              the number of updates done
         loss, perplexity    the mean loss since the previous line, nats per symbol, and its exponential
@@ -62,6 +64,8 @@ class Progress:
         speed = self._updates * run.recipe.batch * run.recipe.seq_len / self._seconds
         loss = history.losses[-1]
         shown = {"loss": f"{loss:.3f}", "perplexity": f"{perplexity(loss):.2f}", "tokens/s": f"{speed:,.0f}"}
+        if history.validation:
+            shown["validation"] = f"{history.validation[-1]:.3f}"
         self._bar.set_postfix(shown, refresh=False)
         self._bar.update()
         validated = run.done in history.validated[-1:]
@@ -81,6 +85,15 @@ class Progress:
             with writing(self.log), self.log.open("a", encoding="utf8") as file:
                 file.write(json.dumps(line) + "\n")
             self._logged, self._updates, self._seconds = run.done, 0, 0.0
+
+
+def training_seconds(checkpoint: Path, recipe: Recipe) -> float:
+    """Return how long the updates of a training took, all that its log tells of, in however many runs."""
+    before, seconds = 0, 0.0
+    for line in map(json.loads, Path(f"{checkpoint}.jsonl").read_text(encoding="utf8").splitlines()):
+        seconds += (line["update"] - before) * recipe.batch * recipe.seq_len / line["tokens_per_second"]
+        before = line["update"]
+    return seconds
 
 
 def perplexity(nats: float) -> float:
