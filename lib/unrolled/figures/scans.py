@@ -8,11 +8,10 @@ ACROSS, UP = 0.86, 0.8  # between two steps, and between two levels, in inches
 
 
 def scan_tree(levels: int = 3) -> Figure:
-    """Draw how the states of 2^levels steps are found in about twice as many rounds as there are levels.
+    """Draw how the states of 2^levels steps are found in fewer than twice as many rounds as there are levels.
 
-    From the bottom: the single steps; then pairs, pairs of pairs and so on, each made of two neighbours;
-    then, level by level again, the other states, each made of an earlier state and a piece
-    from below. What begins at step 1 is a state.
+    From the bottom: the single steps; then pairs, pairs of pairs and so on, each made of two neighbours. As soon as its
+    two parts are there, every other state is made of an earlier state and a piece. What begins at step 1 is a state.
 
     Args:
         levels: log₂ of the number of steps, 1 to 3.
@@ -31,7 +30,7 @@ def scan_tree(levels: int = 3) -> Figure:
     if not 1 <= levels <= 3:
         raise ValueError(f"levels is {levels}; from 1 to 3 fit on a page")
     steps = 2**levels
-    sheet = Sheet(ACROSS * steps + 0.1, UP * 2 * levels + 0.7, head=0.16)
+    sheet = Sheet(ACROSS * steps + 0.1, UP * max(levels, 2 * levels - 2) + 0.7, head=0.16)
 
     def place(step: int, round_: int) -> tuple[float, float]:
         return ACROSS * (step - 0.5) + 0.05, 0.35 + UP * round_
@@ -54,8 +53,9 @@ def scan_tree(levels: int = 3) -> Figure:
             box(last - length + 1, last, level)
     known = {2**level: level for level in range(levels + 1)}  # the round in which each state was found
     for level in reversed(range(levels)):
-        length, round_ = 2**level, 2 * levels - level
+        length = 2**level
         for last in range(3 * length, steps, 2 * length):
+            round_ = 1 + max(known[last - length], level)
             arrow(place(last - length, known[last - length]), place(last, round_), W_HH)
             arrow(place(last, level), place(last, round_), FAINT)
             box(1, last, round_)
