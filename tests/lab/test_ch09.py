@@ -149,4 +149,16 @@ def test_the_grammars_stories_stay_those_of_one_hero_and_every_writer_is_judged_
     real = measured["the grammar"]
     assert real["same"] == [1.0, 1.0, 1.0] and real["to_the_end"] == 1.0 and real["names"] < 3
     assert real["asked"] == sorted(real["asked"], reverse=True) and real["asked"][0] == 12
+    assert all("\n" not in story for each in measured.values() for story in each["story"]), "one story each"
     assert measured["n-grams"]["to_the_end"] < 1 and measured["gru"]["nats"] > measured["n-grams"]["nats"]
+
+
+def test_each_writer_is_the_one_that_the_validation_prefers(tmp_path):
+    config = small("whose-story", "gru") | {"learning_rates": [1e-3, 3e-2, 1e-1]}
+    read = encoded(config)
+    network, nats = whose_story.by_network(config, 0, tmp_path, read)
+    rates = whose_story.at_each_rate(config, 0, tmp_path)["nats"]
+    assert len(set(rates)) > 1 and nats == min(rates)
+    assert evaluate(network, read.held_out).nats_per_symbol == pytest.approx(nats)
+    ngram, paid = whose_story.by_counting(small("whose-story", "n-grams"), read)
+    assert evaluate(ngram, read.held_out).nats_per_symbol == pytest.approx(paid)

@@ -70,14 +70,15 @@ def test_those_that_count_are_asked_the_same(little, tmp_path, name):
 
 def test_a_trial_costs_what_its_best_weights_cost_and_each_stops_after_a_while(little, tmp_path):
     config = small("tagging-stopped-tuning", "both")
-    config["recipe"] |= {"updates": 40, "patience": 2, "learning_rate": 0.05}
+    config["recipe"] |= {"updates": 40, "patience": 2}
+    config["space"] = config["space"] | {"learning_rate": {"log": [0.3, 3.0]}}  # so high that the loss goes up and down
     measured = tagging_stopped.draw(config | {"validations": 20}, 0, tmp_path)
-    assert len(measured["trial_cost"]) >= 3 and all(cost < 2 for cost in measured["trial_cost"])
+    assert len(measured["trial_cost"]) >= 3
     assert {"learning_rate", "dropout", "initialisation"} == json.loads(measured["trial_setting"][0]).keys()
-    chosen = measured["chosen"]
-    trained, *_ = load_model(tmp_path / f"trial-{chosen}.model")
     given = tagging.answering(config)
-    assert training.mean_loss(trained, given.held_out) == pytest.approx(measured["trial_cost"][chosen], rel=1e-5)
+    for number, cost in enumerate(measured["trial_cost"]):
+        trained, *_ = load_model(tmp_path / f"trial-{number}.model")
+        assert training.mean_loss(trained, given.held_out) == pytest.approx(cost, rel=1e-5)
 
 
 def test_a_window_that_reaches_farther_has_as_many_weights():
@@ -129,4 +130,11 @@ def test_what_a_language_model_has_is_taken_away_one_at_a_time(little, tmp_path,
     assert (len(measured["shares"]) if "shares" in measured else None) == shares
     assert any(tmp_path.glob("shared-*")) == kind.startswith("trained")
     file = place / f"rate-{measured['learning_rate']:g}.model"
-    assert pretraining.asked(load_model(file)[0], config)["accuracy"] == measured["accuracy"]
+    tagger, *_ = load_model(file)
+    assert pretraining.asked(tagger, config)["accuracy"] == measured["accuracy"]
+    if kind == "trained vectors":  # and nothing of what the language models make of them
+        sentence = torch.tensor([[1, 2]]), torch.tensor([2])
+        before = tagger.eval()(*sentence)
+        for reader in tagger.readers.values():
+            reader.core.layers[0].W_hh.data.normal_()
+        assert torch.equal(tagger(*sentence), before)

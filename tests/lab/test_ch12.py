@@ -130,9 +130,12 @@ def test_what_fails_has_its_reason_and_no_time_and_the_others_are_timed(clock, t
     configs = {label: of for label, of in contenders("gpu-layers").items() if label.startswith("gru float32")}
 
     def replayed(layer, inputs):
-        if len(inputs) == 2:
-            raise RuntimeError("CUDA error: operation not permitted\nmore of it")
-        return lambda: layer(inputs)
+        def call():
+            if len(inputs) == 2:
+                raise RuntimeError("CUDA error: operation not permitted\nmore of it")
+            return layer(inputs)
+
+        return call
 
     monkeypatch.setattr(on_gpu, "replayed", replayed)
     measured = on_gpu.measure(configs, 0, tmp_path)["gru float32, replayed"]
