@@ -5,13 +5,14 @@ followed by no other name than the hero's: after each of them the name is asked 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from lab.ch08_fair_comparisons.recipe_factors import LARGER, RATE_FILE, larger
-from lab.ch08_fair_comparisons.recipe_factors import measure as at_each_rate
+from lab.ch08_fair_comparisons import names
+from lab.ch08_fair_comparisons.recipe_factors import RATE_FILE, at_each_rate
 from lab.engine.experiment import Config, Experiment, Metric
 from lab.engine.search import with_setting
 from lab.engine.texts import Encoded, encoded, unseen_stories
@@ -97,8 +98,15 @@ METRICS = {
 }
 
 SHARED = {"stories": 200, "length": 400, "mentions": 6}
-COUNTED = {"text": larger("gru")["text"], "orders": [3, 4, 5, 6, 8]}
-CONTENDERS: dict[str, Config] = {core: larger(core) | SHARED | {"written_by": "a network"} for core in LARGER}
+COUNTED = {"text": names.base("gru", names.LONG)["text"], "orders": [3, 4, 5, 6, 8]}
+
+
+def writer(core: str) -> Config:
+    """Return the larger network of a kind, as `names` trains it, and what is asked of it."""
+    return names.longer(f"{core}, larger") | SHARED | {"written_by": "a network"}
+
+
+CONTENDERS: dict[str, Config | Callable[[], Config]] = {core: partial(writer, core) for core in ("rnn", "lstm", "gru")}
 CONTENDERS["n-grams"] = COUNTED | SHARED | {"written_by": "counts"}
 CONTENDERS["the grammar"] = {"text": COUNTED["text"]} | SHARED | {"written_by": "the grammar"}
 

@@ -83,7 +83,7 @@ def measure(configs: Mapping[str, Config], seed: int, folder: Path) -> dict[str,
     shared, *_ = configs.values()
     torch.manual_seed(seed)
     device = settings.device()
-    with torch.backends.cudnn.flags(allow_tf32=False):  # float32 shall mean the same for every layer
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):  # float32 shall mean the same for all
         roofs = {name: roofs_of(getattr(torch, name), shared) for name in {of["precision"] for of in configs.values()}}
         metrics = {
             label: roofs[of["precision"]] | {"microseconds": [], "launches": []} for label, of in configs.items()

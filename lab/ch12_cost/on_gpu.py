@@ -43,7 +43,7 @@ def measure(configs: Mapping[str, Config], seed: int, folder: Path) -> dict[str,
     """Time each layer at each batch size, all in turn; then count their kernels."""
     shared, *_ = configs.values()
     torch.manual_seed(seed)
-    with torch.backends.cudnn.flags(allow_tf32=False):  # float32 shall mean the same for every layer
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):  # float32 shall mean the same for all
         roofs = {name: roofs_of(getattr(torch, name), shared) for name in {of["precision"] for of in configs.values()}}
         metrics = {label: roofs[of["precision"]] | {"microseconds": [], "failed": []} for label, of in configs.items()}
         for batch in shared["batches"]:
@@ -89,7 +89,7 @@ UNCOUNTED = ("mingru", "linear-attention", "delta")  # their scans and chunks do
 LAYERS = {**dict.fromkeys(LOOPS, ("float32", "float16")), **dict.fromkeys(UNCOUNTED, ("float32",))}
 LAYERS["transformer"] = ("float32", "float16")
 SIZE = {"input_size": 768, "hidden_size": 768, "heads": 12, "length": 512, "symbols": 0}
-ROUNDS = {"batches": [1, 16, 256], "warm_up": 3, "rounds": 20}
+ROUNDS = {"batches": [1, 16, 32, 256], "warm_up": 3, "rounds": 20}
 ROUNDS |= {"sizes": {"side": 8192, "large": 2**32, "small": 2**24}}
 CONTENDERS = {
     f"{layer} {precision}{REPLAYED if again else ''}": {"layer": layer, "precision": precision, "replayed": again}
