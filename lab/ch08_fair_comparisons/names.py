@@ -121,7 +121,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "names",
-        "Stories, words: who recalls a name, over how long, when each network has its own settings, after 8,000 updates",
+        "Stories, words: who recalls a name after 8,000 updates, when each network has settings of its own",
         METRICS,
         {name: partial(longer, name) for name in MODELS | LARGER},
         measure,

@@ -89,7 +89,7 @@ UNCOUNTED = ("mingru", "linear-attention", "delta")  # their scans and chunks do
 LAYERS = {**dict.fromkeys(LOOPS, ("float32", "float16")), **dict.fromkeys(UNCOUNTED, ("float32",))}
 LAYERS["transformer"] = ("float32", "float16")
 SIZE = {"input_size": 768, "hidden_size": 768, "heads": 12, "length": 512, "symbols": 0}
-ROUNDS = {"batches": [1, 16, 32, 256], "warm_up": 3, "rounds": 20}
+ROUNDS = {"batches": [1, 16, 32, 256], "warm_up": 2, "rounds": 12}
 ROUNDS |= {"sizes": {"side": 8192, "large": 2**32, "small": 2**24}}
 CONTENDERS = {
     f"{layer} {precision}{REPLAYED if again else ''}": {"layer": layer, "precision": precision, "replayed": again}
