@@ -39,7 +39,12 @@ def replayed(layer: Sequences, inputs: torch.Tensor) -> Callable[[], object]:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         layer(inputs)
-    return graph.replay
+
+    def replay() -> None:
+        graph.replay()
+
+    replay.reads = layer, inputs  # a graph keeps addresses, not tensors: what lies there has to stay
+    return replay
 
 
 def launched(work: Callable[[], object]) -> int:
