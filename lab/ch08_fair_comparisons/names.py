@@ -32,14 +32,12 @@ SPACES: dict[str, draws.Space] = {
     "lstm": RATE | START | {"forget_bias": BIAS, "input_bias": BIAS},
     "gru": RATE | START | {"update_bias": BIAS},
     "mingru": RATE | START | {"update_bias": BIAS},
-    "transformer": {"learning_rate": log(1e-4, 1e-2)},
 }
 MODELS = {  # with the 1,171 words of the stories: about 500,000 weights, or 850,000
     "rnn": model("LanguageModel", core="rnn", hidden_size=280, embedding_size=64),
     "lstm": model("LanguageModel", core="lstm", hidden_size=192, embedding_size=64),
     "gru": model("LanguageModel", core="gru", hidden_size=212, embedding_size=64),
     "mingru": model("ResidualLM", core="mingru", hidden_size=238, embedding_size=64),
-    "transformer": model("TransformerLM", context=256, hidden_size=88, num_layers=3),
 }
 LARGER = {
     "rnn, larger": model("LanguageModel", core="rnn", hidden_size=406, embedding_size=128),
@@ -50,15 +48,11 @@ SEARCH, LONG = 2000, 8000  # updates
 
 
 def base(name: str, updates: int) -> Config:
-    """Return a network before anything is chosen; no word of its text is read twice.
-
-    A transformer carries no state: its windows are as long as its context, and hold whole stories.
-    """
-    streams = {"batch": 8, "seq_len": 256, "carry": False} if name == "transformer" else {"batch": 32, "seq_len": 64}
+    """Return a network before anything is chosen; no word of its text is read twice."""
     return {
         "text": text("stories", round(4.5 * updates * 2048), words=True, three_parts=True),
         "model": (MODELS | LARGER)[name],
-        "recipe": recipe(updates=updates, beta2=0.99, **streams),
+        "recipe": recipe(updates=updates, batch=32, seq_len=64, beta2=0.99),
         "validations": 0,
     }
 
@@ -109,6 +103,16 @@ METRICS = BY_RATE | {
     **BY_STORY,
 }
 
+
+def textbook(core: str) -> Config:
+    """Return a larger network as textbooks start it, with an orthogonal start and PyTorch's biases, an LSTM's f at 1."""
+    start = {"cell_options": {"initialisation": "orthogonal"}}
+    return base(f"{core}, larger", LONG // 2) | {
+        "model": LARGER[f"{core}, larger"] | start,
+        "learning_rates": [1.5e-3, 3e-3, 6e-3],
+    }
+
+
 EXPERIMENTS = (
     Experiment(
         SEARCHED,
@@ -126,5 +130,14 @@ EXPERIMENTS = (
         {name: partial(longer, name) for name in MODELS | LARGER},
         measure,
         at(lag_bin=EDGES[1:]),
+    ),
+    Experiment(
+        "names-textbook",
+        "Stories, words: an LSTM of 845,000 weights with a forget bias of 1 and an orthogonal start, after 4,000 updates",
+        BY_RATE,
+        {"lstm": textbook("lstm")},
+        at_each_rate,
+        at(lag_bin=EDGES[1:]),
+        seeds=1,
     ),
 )

@@ -19,6 +19,7 @@ from lab.engine.store import kept
 from unrolled.records import digest
 
 DRAWS, MORE = 24, 8  # trials of a search, and those that each widening adds
+NATURAL = {"dropout": 0.0}  # the least that there is: a range that begins there is not widened
 BEST, AGAIN = 3, 2  # so many of them are tried again, from so many further seeds
 WIDENINGS = 2
 
@@ -117,7 +118,8 @@ def random_search(config: Config, seed: int, folder: Path, trial: Trial) -> dict
 def edges(space: Space, settings: Sequence[Setting], costs: Sequence[float]) -> dict[str, int]:
     """Return the knobs whose three best values all lie in one outer quarter of their range: −1 the lower, 1 the upper.
 
-    Of three trials that a knob does not matter to, this is so once in thirty-two knobs.
+    Of three trials that a knob does not matter to, this is so once in thirty-two knobs. A natural end is no edge: nothing
+    lies beyond it.
     """
     best = [settings[number] for number in sorted(range(len(costs)), key=costs.__getitem__)[:BEST]]
     found = {}
@@ -128,7 +130,8 @@ def edges(space: Space, settings: Sequence[Setting], costs: Sequence[float]) -> 
         scale = math.log if kind == "log" else float
         low, high = map(scale, values)
         places = [(scale(setting[knob]) - low) / (high - low) for setting in best]
-        if max(places) < 0.25 or min(places) > 0.75:
+        natural = values[0] == NATURAL.get(knob)
+        if (max(places) < 0.25 and not natural) or min(places) > 0.75:
             found[knob] = -1 if max(places) < 0.25 else 1
     return found
 

@@ -134,3 +134,13 @@ def test_beyond_200_only_what_solved_the_task_at_200_is_trained(add):
     )
     assert success_by_lag.is_asked("copy", 400, "gru") and not success_by_lag.is_asked("copy", 400, "tanh")
     assert success_by_lag.is_asked("copy", 200, "tanh")
+
+
+def test_a_range_that_begins_at_its_natural_end_is_not_widened_there():
+    space = {"dropout": uniform(0.0, 0.8), "learning_rate": log(1e-4, 1e-1)}
+    settings = [{"dropout": value, "learning_rate": 3e-3} for value in (0.01, 0.05, 0.1, 0.7)]
+    assert edges(space, settings, [1, 2, 3, 4]) == {}
+    assert edges(
+        space, [{"dropout": 0.8 - each["dropout"], "learning_rate": 3e-3} for each in settings], [1, 2, 3, 4]
+    ) == {"dropout": 1}
+    assert edges(space | {"dropout": uniform(0.1, 0.8)}, settings, [1, 2, 3, 4]) == {"dropout": -1}
