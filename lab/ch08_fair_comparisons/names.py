@@ -105,7 +105,7 @@ METRICS = BY_RATE | {
 
 
 def textbook(core: str) -> Config:
-    """Return a larger network as textbooks start it, with an orthogonal start and PyTorch's biases, an LSTM's f at 1."""
+    """Return a larger network as textbooks start it: orthogonal, and an LSTM with a forget bias of 1."""
     start = {"cell_options": {"initialisation": "orthogonal"}}
     return base(f"{core}, larger", LONG // 2) | {
         "model": LARGER[f"{core}, larger"] | start,
@@ -133,7 +133,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "names-textbook",
-        "Stories, words: an LSTM of 845,000 weights with a forget bias of 1 and an orthogonal start, after 4,000 updates",
+        "Stories, words: an LSTM of 845,000 weights, orthogonal, with a forget bias of 1, after 4,000 updates",
         BY_RATE,
         {"lstm": textbook("lstm")},
         at_each_rate,

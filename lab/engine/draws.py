@@ -118,8 +118,7 @@ def random_search(config: Config, seed: int, folder: Path, trial: Trial) -> dict
 def edges(space: Space, settings: Sequence[Setting], costs: Sequence[float]) -> dict[str, int]:
     """Return the knobs whose three best values all lie in one outer quarter of their range: −1 the lower, 1 the upper.
 
-    Of three trials that a knob does not matter to, this is so once in thirty-two knobs. A natural end is no edge: nothing
-    lies beyond it.
+    Of three trials that a knob does not matter to, this is so once in thirty-two knobs. A natural end is no edge.
     """
     best = [settings[number] for number in sorted(range(len(costs)), key=costs.__getitem__)[:BEST]]
     found = {}
