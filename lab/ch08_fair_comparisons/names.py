@@ -6,13 +6,13 @@ that was chosen, a half and a quarter of it, and at further ones while the best 
 LSTM and GRU are trained with 850,000 weights, too, with the settings of their smaller networks.
 """
 
+import json
 import math
 from functools import partial
 from pathlib import Path
 
 from lab.ch08_fair_comparisons.first_choice import first_choice_by_lag
 from lab.ch08_fair_comparisons.memory import EDGES
-from lab.ch08_fair_comparisons.recipe_factors import METRICS as BY_RATE
 from lab.ch08_fair_comparisons.recipe_factors import RATE_FILE, at_each_rate
 from lab.engine import draws
 from lab.engine.draws import choice, log, random_search, uniform
@@ -81,25 +81,31 @@ def longer(name: str) -> Config:
 def measure(config: Config, seed: int, folder: Path) -> dict:
     """Train a network at each rate; ask the one that the validation text prefers for the names of the test."""
     by_rate = at_each_rate(config, seed, folder)
-    best = with_setting(config, {"learning_rate": by_rate["learning_rate"][by_rate["best"]]})
+    rates, nats, best = (by_rate[what] for what in ("learning_rate", "nats", "best"))
+    name = RATE_FILE.format(rates[best])
     read, (_, test) = encoded(config), unseen_stories()
-    name = RATE_FILE.format(best["recipe"]["learning_rate"])
-    network = fit(best, seed, folder, text=read, name=name).model
+    network = fit(with_setting(config, {"learning_rate": rates[best]}), seed, folder, text=read, name=name).model
     shares, counts = first_choice_by_lag(network, read.vocabulary, test, "name", EDGES)
-    return by_rate | {
+    return {
+        "learning_rate": rates[best],
+        "validation": nats[best],
+        "tried": json.dumps(dict(zip(rates, nats, strict=True))),
         "parameters": parameters(network),
-        "test": evaluate(network, read.test).nats_per_symbol,
-        "test_name": shares.tolist(),
-        "test_asked": counts.tolist(),
+        "nats": evaluate(network, read.test).nats_per_symbol,
+        "name": shares.tolist(),
+        "name_asked": counts.tolist(),
         **by_story(network, read, test),
     }
 
 
-METRICS = BY_RATE | {
+METRICS = {
+    "learning_rate": Metric("", "the peak that the validation text prefers"),
+    "validation": Metric("nats per word", "what a word of that text cost with it"),
+    "tried": Metric("", "all peaks that were tried, and what a word cost with each, as JSON"),
     "parameters": PARAMETERS,
-    "test": NATS._replace(unit="nats per word", about="what a word of the test costs"),
-    "test_name": Metric("", "the share of names in the test that were the first choice of all names", ("lag_bin",)),
-    "test_asked": Metric("questions", "how many there were", ("lag_bin",)),
+    "nats": NATS._replace(unit="nats per word", about="what a word of the test costs"),
+    "name": Metric("", "the share of names in the test that were the first choice of all names", ("lag_bin",)),
+    "name_asked": Metric("questions", "how many there were", ("lag_bin",)),
     **BY_STORY,
 }
 
@@ -134,9 +140,9 @@ EXPERIMENTS = (
     Experiment(
         "names-textbook",
         "Stories, words: an LSTM of 845,000 weights, orthogonal, with a forget bias of 1, after 4,000 updates",
-        BY_RATE,
+        METRICS,
         {"lstm": textbook("lstm")},
-        at_each_rate,
+        measure,
         at(lag_bin=EDGES[1:]),
         seeds=1,
     ),
