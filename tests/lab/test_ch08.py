@@ -1,14 +1,15 @@
 """Chapter 8's experiments: each model is asked the same of unseen text, and losses are found where they are."""
 
-import math
+import json
 
 import numpy as np
 import pytest
 import torch
 
 import lab
-from lab.ch08_fair_comparisons import breakdown, corpus_size, learning_rates, memory, model_kinds, real_texts
-from lab.engine import scoring, texts
+from lab.ch08_fair_comparisons import breakdown, learning_rates, memory, model_kinds, names, real_texts
+from lab.ch08_fair_comparisons.recipe_factors import RATE_FILE
+from lab.engine import scoring, search, texts
 from lab.engine.experiment import text
 from lab.engine.texts import Encoded, encoded, unseen_stories
 from small_experiments import small, watch
@@ -23,30 +24,27 @@ def nats(model, tokens: torch.Tensor) -> float:
     return pytest.approx(evaluate(model, tokens).nats_per_symbol)
 
 
-# Corpus size
+# Names
 
 
-def test_networks_are_watched_on_one_text_and_scored_on_another(tmp_path, monkeypatch):
-    watched = watch(monkeypatch)
-    config = small("corpus-size", "gru", sizes=[1000, 4000], scored=700)
-    config["recipe"] |= {"updates": 40, "patience": 0}
-    metrics = corpus_size.measure(config, 1, tmp_path)
-    read = encoded(config, 1)  # every seed has stories of its own
-    assert {name: len(tokens) for name, tokens in watched.read.items()} == {"1000": 1000, "4000": 4000}
-    assert torch.equal(watched.read["4000"], read.training[:4000])
-    assert torch.equal(watched.keywords["validation"], read.held_out[:500])
-    assert watched.recipes["1000"].updates == math.ceil(1000 / 64) and watched.recipes["4000"].updates == 40
-    for place, size in enumerate(config["sizes"]):
-        assert metrics["nats"][place] == nats(load_model(tmp_path / f"{size}.model")[0], read.held_out[500:1200])
-    assert metrics["updates"] == [16, 40] and len(set(metrics["bytes"])) == 1
+def test_the_network_that_the_validation_prefers_is_asked_in_the_test(tmp_path):
+    config = small("names-textbook", "lstm") | {"learning_rates": [1e-3, 3e-2, 1e-1]}
+    metrics, read = names.measure(config, 0, tmp_path), encoded(config)
+    tried = json.loads(metrics["tried"])
+    assert metrics["validation"] == min(tried.values()) == tried[str(metrics["learning_rate"])]
+    network = load_model(tmp_path / f"{RATE_FILE.format(metrics['learning_rate'])}.model")[0]
+    assert metrics["nats"] == nats(network, read.test) and metrics["validation"] == nats(network, read.held_out)
+    assert sum(metrics["by_story"]) / sum(metrics["story_symbols"]) == pytest.approx(metrics["nats"], rel=0.05)
 
 
-def test_ngrams_are_counted_from_each_part(tmp_path):
-    config = small("corpus-size", "4-gram", sizes=[1000, 4000], scored=700)
-    metrics, read = corpus_size.measure(config, 1, tmp_path), encoded(config, 1)
-    counted = ModifiedKneserNey(Counts(read.training[:4000], len(read.vocabulary), 4))
-    assert metrics["nats"][1] == nats(counted, read.held_out[500:1200])
-    assert metrics["bytes"][0] < metrics["bytes"][1] == counted.nbytes
+def test_longer_trainings_take_their_settings_from_the_search_and_a_larger_network_from_the_smaller_one():
+    searched = lab.find("names-tuning")
+    for core in ("rnn", "lstm", "gru"):
+        rate = search.chosen("names-tuning", core)["learning_rate"]
+        longer, larger = (lab.find("names").config(label) for label in (core, f"{core}, larger"))
+        assert longer["learning_rates"] == larger["learning_rates"] == [rate / 4, rate / 2, rate]
+        assert longer["model"]["cell_options"] == larger["model"]["cell_options"]
+        assert longer["recipe"] == {**searched.config(core)["recipe"], "updates": 8000}
 
 
 # Learning rates

@@ -87,6 +87,8 @@ class Contender(Mapping[str, np.ndarray]):
         >>> parts = {0: {"metrics": {"curve": [1.5, 1.2]}}, 1: {"metrics": {"curve": [1.6, 1.1]}}}
         >>> Contender("gru", {"hidden_size": 8}, {"score": [100, 200]}, parts)["curve"].shape  # (seeds, score)
         (2, 2)
+
+        Where the seeds differ in length, as trainings that were stopped do, it is an array of their lists, (seeds,).
     """
 
     label: str
@@ -97,7 +99,9 @@ class Contender(Mapping[str, np.ndarray]):
     def __getitem__(self, metric: str) -> np.ndarray:
         if metric not in list(self):
             raise KeyError(f"{self.label} has no {metric!r}; it has {', '.join(self)}")
-        return np.array([part["metrics"][metric] for part in self.parts.values()])
+        values = [part["metrics"][metric] for part in self.parts.values()]
+        lengths = {np.shape(value)[:1] for value in values}
+        return np.array(values, dtype=object if len(lengths) > 1 else None)  # seeds that stopped early differ in length
 
     def __iter__(self) -> Iterator[str]:
         return iter(next(iter(self.parts.values()))["metrics"])
