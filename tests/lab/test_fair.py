@@ -10,9 +10,9 @@ from lab.engine.training import model_of, parameters, recipe_of
 from unrolled.text import stories
 
 SEARCHES = [name for name, experiment in lab.experiments().items() if "chosen" in experiment.metrics]
-READ_ONCE = [f"{name}-tuning" for name in ("cells", "depth", "memory", "scanned-memory", "stories-chars")]
+READ_ONCE = [f"{name}-tuning" for name in ("cells", "depth", "memory", "names", "stories-chars")]
 READ_ONCE += ["cells-over-budget", "gates-over-budget", "input-gradient", "depth-against-width"]
-READ_ONCE += ["memory-by-lag", "scanned-memory", "stories-chars"]
+READ_ONCE += ["memory-by-lag", "names", "names-textbook", "stories-chars"]
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -32,7 +32,7 @@ def test_all_contenders_of_a_search_have_as_many_trials_for_as_many_updates(name
         ("cells-tuning", "", [59], 1.04),
         ("depth-tuning", "", [59], 1.03),
         ("memory-tuning", "", [1171], 1.1),
-        ("scanned-memory-tuning", "", [1171], 1.1),
+        ("names-tuning", "", [1171], 1.01),
         ("stories-chars-tuning", "", [57], 1.15),
         ("tagging-tuning", "atis/", [864, 14], 1.04),
         ("tagging-tuning", "stories/", [1166, 16], 1.04),
@@ -63,16 +63,6 @@ def test_all_read_equally_much_and_nothing_twice(name):
             characters = symbols * word if config["text"].get("words") else symbols
             assert config["text"]["characters"] > characters + recipe.batch and config["text"]["three_parts"]
     assert all(len(each) == 1 for each in amounts.values()), amounts
-
-
-def test_the_searches_of_scanned_memory_are_those_of_the_models_that_it_stands_beside():
-    ours, theirs = lab.find("scanned-memory-tuning"), lab.find("memory-tuning")
-    for label in ours.contenders:
-        config, beside = ours.config(label), theirs.config(f"gru {label.split()[1]}")
-        assert len(config["grid"]) == len(beside["grid"]) and config["keep"] == beside["keep"]
-        assert config["text"] == beside["text"] and config["recipe"] == beside["recipe"]
-        model = model_of(with_setting(config, config["grid"][0]), 1171)
-        assert parameters(model) == pytest.approx(parameters(model_of(beside, 1171)), rel=0.1)
 
 
 def test_a_window_holds_a_story():
