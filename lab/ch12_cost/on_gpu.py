@@ -5,23 +5,101 @@ difference is what the processor takes to launch them. The kernels are counted a
 since whoever watches them slows them. On a CPU nothing can be recorded, and all is only called.
 """
 
+import contextlib
 import functools
 import math
 import multiprocessing
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch.profiler import ProfilerActivity, profile
 
-from lab.ch12_cost.launches import launched, operations, replayed, roofs_of
-from lab.ch12_cost.lengths import GENERATION, measure_generation, sequence_layer
+from lab.ch12_cost.lengths import GENERATION, Sequences, measure_generation, sequence_layer
 from lab.engine.experiment import Config, Experiment, Metric, at
 from lab.engine.timing import rounds_of
-from unrolled import settings
+from unrolled import cost, settings
+from unrolled.measure import hardware
 
+IN_A_ROW = 1000  # operations that do next to nothing, to take the time of a launch
 QUARTILES = (25, 50, 75)  # per cent
 NO_TIME = [math.inf] * len(QUARTILES)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A recording of what a layer does to its inputs, repeated when it is called.
+
+    A graph keeps addresses, not tensors. So the layer and its inputs are kept beside it: what lies there has to stay.
+    """
+
+    graph: torch.cuda.CUDAGraph
+    layer: Sequences
+    inputs: torch.Tensor
+
+    def __call__(self) -> None:
+        """Repeat all kernels at one command."""
+        self.graph.replay()
+
+
+def replayed(layer: Sequences, inputs: torch.Tensor) -> Callable[[], object]:
+    """Return a call that repeats what a layer does to these inputs, without launching each kernel by itself.
+
+    A GPU can record a sequence of launches as a graph and repeat all of it at one command. On a CPU there is no such
+    thing, and the layer is called.
+
+    Args:
+        layer: maps (batch, time, input_size) to (batch, time, hidden_size).
+        inputs: what it always reads.
+    """
+    if inputs.device.type != "cuda":
+        return functools.partial(layer, inputs)
+    aside = torch.cuda.Stream()
+    with torch.cuda.stream(aside):  # as PyTorch asks: what is only done once must be done before
+        layer(inputs)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        layer(inputs)
+    return Replay(graph, layer, inputs)
+
+
+def launched(work: Callable[[], object]) -> int:
+    """Return how many kernels some work runs on the GPU, copies and fills included; none on a CPU."""
+    if settings.device().type != "cuda":
+        return 0
+    work()
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        work()
+        torch.cuda.synchronize()
+    return sum(event.device_type == torch.autograd.DeviceType.CUDA for event in seen.events())
+
+
+def operations(config: Config, batch: int) -> int:
+    """Return the operations of the matrix products of a layer that reads so many texts, as `cost` counts them.
+
+    In a transformer every symbol looks at all symbols; a kernel that leaves out those ahead does fewer.
+    """
+    inputs, size, length = config["input_size"], config["hidden_size"], config["length"]
+    if config["layer"] == "transformer":
+        each = cost.transformer_layer(size, length)
+    else:
+        each = cost.recurrent(config["layer"].removeprefix("torch-"), inputs, size)
+    return batch * length * each.flops
+
+
+def roofs_of(dtype: torch.dtype, config: Config) -> dict[str, float]:
+    """Return what the device can do at most in a precision, and how long one launch after another takes."""
+    tiny = torch.zeros(1, device=settings.device(), dtype=dtype)
+
+    def in_a_row() -> None:
+        for _ in range(IN_A_ROW):
+            tiny.add_(1)
+
+    roofs, taken = hardware.measure({"launch": in_a_row}, config["rounds"], dtype=dtype, **config["sizes"])
+    return {"peak": roofs.peak, "memory": roofs.memory, "launch": 1e6 * taken["launch"] / IN_A_ROW}
 
 
 def work_of(config: Config, batch: int) -> Callable[[], object]:
@@ -32,10 +110,19 @@ def work_of(config: Config, batch: int) -> Callable[[], object]:
     return replayed(layer, inputs) if config["replayed"] else functools.partial(layer, inputs)
 
 
+def same_for_all() -> contextlib.AbstractContextManager[None]:
+    """Return a context with PyTorch's own kernels for recurrent layers, in which float32 means the same for all.
+
+    Left out, ``enabled`` would switch cuDNN off.
+    """
+    return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
+
+
 @torch.no_grad()
 def kernels(config: Config) -> list[int]:
     """Return how many kernels run for each batch size, when each is launched by itself; none on a CPU."""
-    return [launched(work_of(config, batch)) for batch in config["batches"]]
+    with same_for_all():
+        return [launched(work_of(config, batch)) for batch in config["batches"]]
 
 
 @torch.no_grad()
@@ -43,7 +130,7 @@ def measure(configs: Mapping[str, Config], seed: int, folder: Path) -> dict[str,
     """Time each layer at each batch size, all in turn; then count their kernels."""
     shared, *_ = configs.values()
     torch.manual_seed(seed)
-    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):  # float32 shall mean the same for all
+    with same_for_all():
         roofs = {name: roofs_of(getattr(torch, name), shared) for name in {of["precision"] for of in configs.values()}}
         metrics = {label: roofs[of["precision"]] | {"microseconds": [], "failed": []} for label, of in configs.items()}
         for batch in shared["batches"]:

@@ -1,11 +1,16 @@
 """Chapter 12's experiments: layers that do the same work in whatever way, and costs that are counted twice."""
 
+import contextlib
+import gc
+import types
+import weakref
+
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import lab
-from lab.ch12_cost import launches, lengths, on_gpu
+from lab.ch12_cost import lengths, on_gpu
 from lab.engine import timing
 from lab.engine.run import run
 from small_experiments import small
@@ -91,28 +96,67 @@ def test_recomputing_the_layers_of_a_transformer_changes_no_gradient():
     torch.testing.assert_close(*gradients)
 
 
-# Launches
+# On a GPU
 
 
 @pytest.mark.parametrize("label", ["lstm float32", "transformer float32"])
 @torch.no_grad()
 def test_the_operations_are_those_that_pytorch_counts(label):
-    config = small("launches", label, length=6)
+    config = small("gpu-layers", label, length=6)
     layer, inputs = lengths.sequence_layer(config), torch.randn(3, 6, 8)
     with FlopCounterMode(display=False) as counter, torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         layer(inputs)
-    assert counter.get_total_flops() == launches.operations(config, batch=3)
+    assert counter.get_total_flops() == on_gpu.operations(config, batch=3)
 
 
-def test_the_operations_of_the_solved_exercise_are_those_of_its_weights():
-    config = small("launches", "exercise float32", length=6) | {"input_size": 5, "symbols": 7}
-    rnn, output = torch.nn.RNN(5, 8), torch.nn.Linear(8, 7)
-    weights = sum(weight.numel() for layer in (rnn, output) for weight in layer.parameters() if weight.ndim == 2)
-    assert launches.operations(config, batch=3) == 2 * 3 * 6 * weights
-    assert launches.solved_exercise(config, torch.float32)(torch.randn(3, 6, 5)).shape == (3, 6, 7)
+class Inputs:
+    """What lies on a GPU, as far as it can be told."""
+
+    device = types.SimpleNamespace(type="cuda")
 
 
-# On a GPU
+class Graph:
+    """A recorded graph that counts how often it is replayed, and keeps nothing that it reads."""
+
+    replays = 0
+
+    def replay(self) -> None:
+        """Count."""
+        self.replays += 1
+
+
+def test_what_a_recorded_graph_reads_stays_as_long_as_it_can_be_replayed(monkeypatch):
+    pretended = {"Stream": object, "synchronize": lambda: None, "CUDAGraph": Graph}
+    pretended |= {"stream": contextlib.nullcontext, "graph": contextlib.nullcontext}
+    for name, pretence in pretended.items():
+        monkeypatch.setattr(torch.cuda, name, pretence)
+    calls, weights, inputs = [], Inputs(), Inputs()
+    held = weakref.ref(weights), weakref.ref(inputs)
+    replay = on_gpu.replayed(lambda _, weights=weights: calls.append(weights.device), inputs)
+    del weights, inputs
+    gc.collect()
+    assert all(of() is not None for of in held), "the graph reads addresses: what lies there has to stay"
+    replay()
+    assert len(calls) == 2 and replay.graph.replays == 1, "once to prepare, once to record, and never in a replay"
+    del replay
+    gc.collect()
+    assert all(of() is None for of in held)
+
+
+@pytest.mark.parametrize("switched", [True, False])
+def test_layers_are_timed_and_counted_with_cudnn_whatever_it_was_before(switched, clock, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "enabled", switched)
+    timed, counted, one = [], [], {"lstm float32": contenders("gpu-layers")["lstm float32"]}
+
+    def flags() -> tuple[bool, bool]:
+        return torch.backends.cudnn.enabled, torch.backends.cudnn.allow_tf32
+
+    monkeypatch.setattr(on_gpu, "work_of", lambda config, batch: lambda: timed.append(flags()))
+    monkeypatch.setattr(on_gpu, "launched", lambda work: counted.append(flags()))
+    on_gpu.measure(one, 0, tmp_path)
+    on_gpu.kernels(one["lstm float32"])
+    assert set(timed) == set(counted) == {(True, False)}
+    assert torch.backends.cudnn.enabled is switched
 
 
 def test_every_layer_is_timed_as_it_is_and_recorded_and_its_kernels_are_counted_when_all_times_are_taken(
