@@ -10,12 +10,9 @@ from lab.engine.tasks import Attending, network_of
 from small_experiments import small
 from unrolled import tasks
 
-# Scanned memory
-
-
 # State tracking and recall
 
-GAMES, RECALLS = (lab.find(f"{name}-tuning").contenders for name in ("state-tracking", "associative-recall"))
+RECALLS = lab.find("associative-recall-tuning").contenders
 
 
 def test_a_network_that_knows_is_always_right_also_beyond_what_was_learned(monkeypatch, tmp_path):
@@ -25,8 +22,8 @@ def test_a_network_that_knows_is_always_right_also_beyond_what_was_learned(monke
 
     monkeypatch.setattr(tasks, "solve", lambda *given, **options: tasks.Outcome(True, False, 1, scores=[0.0]))
     monkeypatch.setattr(tasks, "SequenceModel", lambda *given: Knows())
-    metrics = measure_tracking(small("state-tracking", "5 cups: gru", games=30, played=256), 0, tmp_path)
-    assert metrics["right"] == [1.0] * 256 and metrics["success"] == 1
+    metrics = measure_tracking(small("shell-game-delta", "5 cups: lstm", games=30, played=256), 0, tmp_path)
+    assert metrics["right"] == [1.0] * 128 and metrics["success"] == 1
 
 
 @pytest.mark.parametrize(
@@ -62,7 +59,7 @@ def test_a_head_of_attention_finds_a_pair_by_its_key_and_sees_nothing_ahead():
 
 
 def test_a_game_without_an_end_is_trained_until_its_updates_are_spent(tmp_path):
-    config = small("shell-game-delta-tuning", "2 cups: delta, negative", sequences=8) | {"learning_rate": 1e-3}
+    config = small("shell-game-delta-tuning", "5 cups: delta, negative", sequences=8) | {"learning_rate": 1e-3}
     assert game_of(config).goal == 0 < game_of({**config, "endless": False}).goal
     metrics = measure_tracking(config | {"played": 7, "every": 3}, 0, tmp_path)
     assert metrics["success"] == 0 and metrics["updates"] == config["updates"] and len(metrics["right"]) == 2
