@@ -9,8 +9,9 @@ from pathlib import Path
 
 from lab.ch04_vanishing_gradients import success_by_lag
 from lab.ch06_gru import cells_over_budget
+from lab.ch07_neural_language_models import own_peaks
 from lab.engine import draws, search
-from lab.engine.experiment import Config, Experiment
+from lab.engine.experiment import Config, Experiment, at
 from lab.engine.search import with_setting
 from lab.engine.tasks import stick
 from lab.engine.training import fit, model_of
@@ -85,6 +86,21 @@ def _each(config: Callable[[str, str], Config]) -> dict[str, Callable[[], Config
     return {f"{task}: {name}": partial(config, task, name) for task in ("adding", "flip-flop") for name in BROKEN}
 
 
+LARGER = 169  # units, of which two blocks have as many weights as the three of a whole GRU
+
+
+def measure_at_peaks(config: Config, seed: int, folder: Path) -> dict:
+    """Train a GRU of characters at each peak of the rate, its reset gate stuck or not."""
+    return own_peaks.measure(config, seed, folder, untrained=partial(with_stuck_gates, config))
+
+
+def _on_stories(stuck: dict[str, float], **size: int) -> Config:
+    """Return the GRU of `cells-over-budget` with the start that its search chose, and such a reset gate."""
+    config = cells_over_budget.BUDGETS.chosen("gru", 2000)
+    peaks = {"peaks": cells_over_budget.RATES["gru"], "validations": 0}
+    return config | {"model": config["model"] | size, "stuck": stuck} | peaks
+
+
 EXPERIMENTS = (
     Experiment(
         SEARCHED,
@@ -115,5 +131,18 @@ EXPERIMENTS = (
         },
         measure,
         cells_over_budget.axes,
+    ),
+    Experiment(
+        "reset-on-stories",
+        "Stories: a GRU with its reset gate and without, with as many units and with as many weights, at five peaks",
+        own_peaks.metrics("character"),
+        {
+            "gru": partial(_on_stories, {}),
+            "without reset": partial(_on_stories, {"r": OPEN}),
+            "without reset, larger": partial(_on_stories, {"r": OPEN}, hidden_size=LARGER),
+        },
+        measure_at_peaks,
+        at(peak="peaks"),
+        small={"peaks": [1e-3, 1e-2]},
     ),
 )

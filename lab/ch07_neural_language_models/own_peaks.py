@@ -6,6 +6,7 @@ for its inputs and one for its outputs, with one matrix for both, and with that 
 """
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
@@ -13,18 +14,19 @@ from lab.engine.search import with_setting
 from lab.engine.texts import encoded
 from lab.engine.training import fit
 from unrolled.measure import evaluate
+from unrolled.models import NeuralModel
 from unrolled.training import TrainingDiverged
 
 PEAKS = {"schedules": [2.5e-3, 5e-3, 1e-2, 2e-2, 4e-2], "tying": [4e-3, 8e-3, 1.6e-2, 3.2e-2, 6.4e-2]}
 
 
-def measure(config: Config, seed: int, folder: Path) -> dict:
-    """Train at each peak and score each network on the validation and on the test text."""
+def measure(config: Config, seed: int, folder: Path, untrained: Callable[[int], NeuralModel] | None = None) -> dict:
+    """Train at each peak and score each network on the validation and on the test text; `untrained` is as in `fit`."""
     read, costs = encoded(config), []
     for peak in config["peaks"]:
         try:
             tried = with_setting(config, {"learning_rate": peak})
-            network = fit(tried, seed, folder, text=read, name=f"peak-{peak:.2g}").model
+            network = fit(tried, seed, folder, text=read, untrained=untrained, name=f"peak-{peak:.2g}").model
             costs.append([evaluate(network, part).nats_per_symbol for part in (read.held_out, read.test)])
         except TrainingDiverged:
             costs.append([math.inf, math.inf])
