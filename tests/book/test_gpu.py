@@ -158,3 +158,9 @@ def test_an_archive_holds_what_was_written_and_unpacks_over_another_clone(book, 
         archive.extractall(book / "clone", filter="data")
     files = {str(path.relative_to(book / "clone")) for path in (book / "clone").rglob("*") if path.is_file()}
     assert files == {"gpu.json", "records/coin.json", "runs/coin/heads/part.json"}
+
+
+def test_an_experiment_whose_record_is_complete_is_left_alone(book, ran, monkeypatch):
+    monkeypatch.setattr(gpu.store, "missing", lambda name: [])
+    gpu.run_all(book, book / "gpu.json", CPU, seconds=600)
+    assert ran and "lab/coin" not in ran
