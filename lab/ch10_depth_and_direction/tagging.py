@@ -1,19 +1,19 @@
-"""How well do taggers of both directions tag stories and questions about flights (chapter 10)?
+"""How well do two taggers that count tag questions about flights (chapter 10)?
 
-Beside networks that read from the left, from the right and from both sides stand a window and two taggers that count.
-All networks have about as many weights, and settings from a search of its own for each number of updates.
+And what every tagger of them shares: the numbers of words and tags, what the answers come to, and networks with about
+as many weights that see a window, or read from the left, from the right or from both sides; `tagging_stopped` trains
+those.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
 from lab.ch10_depth_and_direction.atis import load_atis
-from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
-from lab.engine.search import TRIALS, Budgets, Setting, search_answering
+from lab.engine.experiment import Config, Experiment, Metric, model, text
 from lab.engine.training import Answering, answering_course, course, fit_examples, mean_loss, model_of, recipe_of
 from unrolled.models import TaggingNetwork
 from unrolled.ngram import HiddenMarkovTagger, MostFrequentTag
@@ -29,7 +29,7 @@ def tagged(corpus: str, characters: int | None) -> TaggedCorpus:
     """Return the tagged sentences of a text that a configuration names; of stories, each is one sentence.
 
     Args:
-        corpus: ``"atis"`` or ``"stories"``.
+        corpus: ``"atis"``, or ``"stories"``, on which the tests of the laboratory train small taggers.
         characters: how many characters of stories to learn from.
     """
     if corpus == "atis":
@@ -124,9 +124,7 @@ RIGHT = {
     "accuracy": Metric("", "the share of words of the test with the right tag"),
     "ambiguous": Metric("", "the same of those words that have more than one tag in training"),
 }
-METRICS = {
-    **answering_course("nats per word"),
-    **RIGHT,
+WORD_BY_WORD = {
     "ambiguous_asked": Metric("words", "how many of these there are"),
     "unknown_right": Metric("words", "how many words of the test that training lacks have the right tag"),
     "unknown_asked": Metric("words", "how many of these there are"),
@@ -136,80 +134,24 @@ METRICS = {
         "", "the places of the words with a wrong tag, counted through the test from 0, with spaces between"
     ),
 }
+METRICS = {**answering_course("nats per word"), **RIGHT, **WORD_BY_WORD}
 
-NETWORKS = {  # the model; with the words of ATIS and of the stories, each has about as many weights
-    "window": {"atis": model("WindowTagger", hidden_size=290), "stories": model("WindowTagger", hidden_size=286)},
-    "left-to-right": {each: model("Tagger", direction="forward", hidden_size=96) for each in ("atis", "stories")},
-    "right-to-left": {each: model("Tagger", direction="backward", hidden_size=96) for each in ("atis", "stories")},
-    "both": {each: model("Tagger", direction="both", hidden_size=64) for each in ("atis", "stories")},
-    "both-stacked": {
-        each: model("Tagger", direction="both", hidden_size=36, num_layers=2) for each in ("atis", "stories")
-    },
+NETWORKS = {  # with the words and tags of ATIS, each has about as many weights
+    "window": model("WindowTagger", hidden_size=290),
+    "left-to-right": model("Tagger", direction="forward", hidden_size=96),
+    "right-to-left": model("Tagger", direction="backward", hidden_size=96),
+    "both": model("Tagger", direction="both", hidden_size=64),
+    "both-stacked": model("Tagger", direction="both", hidden_size=36, num_layers=2),
 }
-RATES = {name: [1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2] for name in NETWORKS}
-VARIANTS: dict[str, list[Setting]] = {
-    name: [{"initialisation": kind, "dropout": rate} for kind in ("uniform", "orthogonal") for rate in (0.0, 0.3)]
-    for name in NETWORKS
-    if name != "window"
-}
-VARIANTS["window"] = [  # a window twice as wide with as many weights, in place of an initialisation
-    size | {"dropout": rate}
-    for size in ({"reach": 2, "hidden_size": 290}, {"reach": 4, "hidden_size": 166})
-    for rate in (0.0, 0.3)
-]
-SIZES = {"atis": {"batch": 32}, "stories": {"batch": 4}}
-TEXTS = {
-    "atis": text("atis", words=True, three_parts=True),
-    "stories": text("stories", 300_000, words=True, three_parts=True),
-}
-LABELS = [f"{corpus}/{name}" for corpus in SIZES for name in NETWORKS]
-
-
-def _base(label: str, updates: int) -> Config:
-    corpus, _, name = label.partition("/")
-    return {
-        "text": TEXTS[corpus],
-        "model": NETWORKS[name][corpus],
-        "recipe": recipe(updates=updates, seq_len=1, carry=False, **SIZES[corpus]),
-    }
-
-
-BUDGETS = Budgets(
-    "tagging-tuning",
-    {label: RATES[label.partition("/")[2]] for label in LABELS},
-    {label: VARIANTS[label.partition("/")[2]] for label in LABELS},
-    (150, 600, 2400),
-    _base,
-    keep=((0.25, 10), (0.5, 5)),
-    not_longest=[label for label in LABELS if label.startswith("stories")],  # their optimum is known and soon reached
-)
-COUNTED = {
-    f"{corpus}/{name}": {"text": TEXTS[corpus], "counts": name, "by_sentence": True}
-    for corpus in SIZES
-    for name in COUNTING
-}
-
-
-def _longest(config: Config) -> Config:
-    """Return what is kept of those trained longest only: each sentence."""
-    longest = BUDGETS.updates[-1 if config["text"]["corpus"] == "atis" else -2]
-    return {"by_sentence": True} if config["recipe"]["updates"] == longest else {}
-
+TEXT = text("atis", words=True, three_parts=True)
+COUNTED = {name: {"text": TEXT, "counts": name, "by_sentence": True} for name in COUNTING}
 
 EXPERIMENTS = (
     Experiment(
-        BUDGETS.search,
-        "Tags: learning rate, initialisation and dropout for each tagger and number of updates",
-        TRIALS,
-        BUDGETS.searches,
-        partial(search_answering, answering=answering),
-        seeds=1,
-    ),
-    Experiment(
         "tagging",
-        "Stories and ATIS: taggers that count, a window, and networks that read from one side or from both",
-        METRICS,
-        COUNTED | BUDGETS.contenders(_longest),
+        "ATIS: taggers that count",
+        {"accuracy": RIGHT["accuracy"], "ambiguous": RIGHT["ambiguous"], **WORD_BY_WORD},
+        COUNTED,
         measure,
         seeds=5,
     ),

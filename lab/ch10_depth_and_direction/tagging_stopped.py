@@ -29,8 +29,8 @@ SPACE: draws.Space = {
 def base(name: str) -> Config:
     """Return a network before anything is chosen."""
     return {
-        "text": tagging.TEXTS["atis"],
-        "model": tagging.NETWORKS[name]["atis"],
+        "text": tagging.TEXT,
+        "model": tagging.NETWORKS[name],
         "recipe": recipe(
             updates=UPDATES, batch=32, seq_len=1, carry=False, patience=PATIENCE, schedule="constant", warm_up=0.0
         ),

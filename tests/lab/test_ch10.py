@@ -58,7 +58,7 @@ def test_what_is_right_is_counted_by_hand():
 
 @pytest.mark.parametrize("name", tagging.COUNTING)
 def test_those_that_count_are_asked_the_same(little, tmp_path, name):
-    measured = tagging.measure(tagging.COUNTED[f"atis/{name}"], 0, tmp_path)
+    measured = tagging.measure(tagging.COUNTED[name], 0, tmp_path)
     tagger = tagging.COUNTING[name](CORPUS.train)
     given = [tagger.tags(each.words) for each in CORPUS.test]
     wrong = [sum(map(str.__ne__, row, each.tags)) for row, each in zip(given, CORPUS.test, strict=True)]
