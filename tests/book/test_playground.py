@@ -35,7 +35,8 @@ def test_every_network_is_the_one_that_was_measured_and_no_larger_than_a_page_ta
     assert set(scripts) == set(RECORD), "write them: make playground"
     for label, script in scripts.items():
         assert playground.digest(script) == RECORD[label]["digest"][0], f"{label}: make playground"
-        assert len(gzip.compress(script.encode())) <= 400_000
+        most = 600_000 if label.endswith("words") else 400_000  # bytes, compressed as a server sends them
+        assert len(gzip.compress(script.encode())) <= most
 
 
 def test_the_page_has_every_demonstration_with_networks_that_there_are_and_a_picture():
@@ -84,8 +85,14 @@ def model_of(script: str) -> tuple[LanguageModel | EncoderDecoder, dict]:
     """Return the model in a script of weights, read by another hand, and what the script says of it."""
     head, weights, _ = json.loads(re.search(r"= (\[.*\]);", script)[1])
     head, raw = json.loads(head), np.frombuffer(base64.b64decode(weights), dtype=np.uint8)
-    numbers = torch.from_numpy(raw.reshape(2, -1).T.copy().view("<f2").astype(np.float64).ravel())
     shapes = [tuple(shape) for shape in head["shapes"].values()]
+    if head.get("bits") == 8:
+        columns = np.concatenate([np.full(math.prod(shape[:-1]), shape[-1]) for shape in shapes])
+        scales, whole = raw[: 4 * len(columns)].view("<f4"), raw[4 * len(columns) :].view(np.int8)
+        numbers = whole.astype(np.float64) * np.repeat(scales, columns)
+    else:
+        numbers = raw.reshape(2, -1).T.copy().view("<f2").astype(np.float64).ravel()
+    numbers = torch.from_numpy(numbers)
     parts = dict(zip(head["shapes"], numbers.split([math.prod(shape) for shape in shapes]), strict=True))
     parts = {name: part.view(shape) for (name, part), shape in zip(parts.items(), shapes, strict=True)}
     options = {"embedding_size": parts["E"].shape[1], "hidden_size": parts["0.W_hh"].shape[1], "core": head["core"]}
