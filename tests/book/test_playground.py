@@ -114,6 +114,23 @@ def model_of(script: str) -> tuple[LanguageModel | EncoderDecoder, dict]:
     return model.eval(), head
 
 
+def test_the_gru_carries_every_name_over_the_sentences_between_and_the_others_lose_it():
+    story = data("remembers")
+    early = "".join(story["opening"]).count("{hero}")
+    for label in ("rnn-words", "lstm-words", "gru-words"):
+        model, head = model_of((tool.MODELS / f"{label}.js").read_text(encoding="utf8"))
+        shares = []
+        for hero in sum(story["names"].values(), []):
+            symbols = ["\n", *stories.words(text_of(story, hero, story["distance"]))]
+            at = [place for place, symbol in enumerate(symbols) if symbol == hero][early]
+            numbers = torch.tensor([[head["symbols"].index(symbol) for symbol in symbols]])
+            with torch.no_grad():
+                logits, _ = model(numbers[:, :at])
+            shares.append(float(logits[0, -1].softmax(dim=-1)[numbers[0, at]]))
+        print(label, min(shares), max(shares))
+        assert min(shares) > 0.5 if label == "gru-words" else max(shares) < 0.2, (label, shares)
+
+
 @pytest.mark.parametrize("label", RECORD)
 def test_what_runs_in_the_page_is_what_runs_in_python(browser, label):
     script = (tool.MODELS / f"{label}.js").read_text(encoding="utf8")
