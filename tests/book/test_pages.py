@@ -330,6 +330,7 @@ def test_a_notebook_opens_in_colab_once_the_book_has_an_address(html, name):
 
 def test_the_first_page_is_one_screen(visit):
     page = visit("intro")
+    page.wait_for_selector("figure.demonstration[data-ready]")
     boxes, height = ("article", "article .front"), SCREENS["desktop"][1]
     article, start = (page.locator(box).first.evaluate("e => e.getBoundingClientRect().bottom") for box in boxes)
     assert start <= height and article <= 1.1 * height  # a tenth may hang over, in the widest of the common fonts
@@ -340,7 +341,7 @@ def test_on_the_first_screen_a_network_remembers(visit):
     race = page.locator("figure.demonstration")
     page.wait_for_selector("figure.demonstration[data-ready]")
     assert race.locator(".pg-race").bounding_box()["y"] < SCREENS["desktop"][1] - 150
-    said = re.search(r"RNN (.+) %, LSTM (.+) %, GRU (.+) %", race.locator(".pg-score").inner_text())
+    said = re.search(r"RNN (.+)\s%, LSTM (.+)\s%, GRU (.+)\s%", race.locator(".pg-score").inner_text())
     rnn, lstm, gru = map(float, said.groups())
     assert max(rnn, lstm) < 10 and gru > 90
     race.get_by_role("button", name="Play").click()
