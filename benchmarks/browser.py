@@ -18,9 +18,9 @@ from unrolled.text import WordVocabulary
 STEPS = 100  # of a reading that is timed: the way into the browser and back is shared among them
 WORDS = 1171  # as the stories have them
 MODELS = {  # those of the page, and the largest that it takes
-    "RNN of the page": {"core": "rnn", "embedding_size": 32, "hidden_size": 188},
-    "LSTM of the page": {"core": "lstm", "embedding_size": 32, "hidden_size": 96},
-    "GRU of the page": {"core": "gru", "embedding_size": 32, "hidden_size": 152},
+    "RNN of the page": {"core": "rnn", "embedding_size": 64, "hidden_size": 280},
+    "LSTM of the page": {"core": "lstm", "embedding_size": 64, "hidden_size": 192},
+    "GRU of the page": {"core": "gru", "embedding_size": 64, "hidden_size": 212},
     "LSTM, a million weights": {"core": "lstm", "embedding_size": 128, "hidden_size": 295},
 }
 READ = """([name, numbers]) => {

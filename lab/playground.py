@@ -1,42 +1,44 @@
-"""Which networks run in the reader's page, and what do they remember with 16 bits to a weight?
+"""Which networks run in the reader's page, and what do they remember with 8 or 16 bits to a weight?
 
-Small enough to be sent to a browser, trained for long enough to be worth watching. All that is measured is measured of
-the weights as the page has them. Of some models of words only a few bits of each weight's fraction are kept: what a
-server sends is compressed, and so a page has room for half as many weights again.
+Small enough to be sent to a browser, trained for long enough to be worth watching. The networks of words are those of
+the record `names`. Their weights have 8 bits each, so that a page has room for half a million of them, and what that
+costs is measured; the others have 16. All else is measured of the weights as the page has them.
 """
 
 import gzip
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from lab.ch08_fair_comparisons import names
 from lab.ch08_fair_comparisons.first_choice import first_choice_by_lag
 from lab.ch11_attention.bottleneck import TEST_SEED, answering, task_of
 from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.texts import unseen_stories
 from lab.engine.training import NATS, PARAMETERS, fit, fit_examples, parameters
-from unrolled.figures.weights import weights_script
+from unrolled.figures.weights import eight_bits, weights_script
 from unrolled.measure import evaluate, recall_by_lag
 from unrolled.models import NeuralModel
 from unrolled.tasks.rewriting import right
 from unrolled.text import stories
 
 EDGES = [1, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters since the last mention
-FRACTION = 10  # bits of the fraction of a number of 16 bits
 DIGEST = re.compile(r'"([0-9a-f]{8})"\];\s*$')
 
 
 def script(config: Config, network: NeuralModel, *vocabularies: Any) -> str:
     """Return the script of a network's weights; it also says what the stories' grammar pays for a symbol."""
-    name, about = config["name"], {}
+    name, bits, about = config["name"], config.get("bits", 16), {}
     if "text" in config:
         grammar = stories.grammar()
         floor = grammar.entropy_per_word() if config["text"].get("words") else grammar.entropy_per_character()
         about = {"floor": round(floor, 6)}
     vocabulary = vocabularies if len(vocabularies) > 1 else vocabularies[0]
-    return weights_script(name, rounded(network, config.get("fraction", FRACTION)), vocabulary, **about)
+    return weights_script(name, rounded(network, bits), vocabulary, bits=bits, **about)
 
 
 def digest(script: str) -> str:
@@ -44,30 +46,31 @@ def digest(script: str) -> str:
     return DIGEST.search(script)[1]
 
 
-def rounded(network: NeuralModel, fraction: int = FRACTION) -> NeuralModel:
-    """Return the network with every weight rounded to 16 bits, as the page has it; it computes with 32.
+def rounded(network: NeuralModel, bits: int) -> NeuralModel:
+    """Return the network with every weight rounded to 16 or 8 bits, as the page has it; it computes with 32.
 
     Args:
         network: it is changed in place.
-        fraction: how many of the bits of a weight's fraction are kept; the others are 0.
+        bits: of a weight.
     """
     for weights in network.state_dict().values():
-        significand, exponent = weights.half().float().frexp()  # from ½ to 1
-        whole = (significand * 2 ** (fraction + 1)).round()
-        weights.copy_(torch.ldexp(whole, exponent - (fraction + 1)))
+        weights.copy_(torch.mul(*eight_bits(weights)) if bits == 8 else weights.half())
     return network.cpu()
 
 
 def measure(config: Config, seed: int, folder: Path) -> dict:
-    """Train a network; round its weights to 16 bits, write them as a script, score them and ask them."""
+    """Train a network; round its weights as the page has them, write them as a script, score them and ask them."""
+    facts = {}
     if "task" in config:
         trained = fit_examples(config, seed, folder, answering(config, seed))
         network, vocabularies = trained.model, answering(config, seed).vocabularies
     else:
         network, read, *_ = fit(config, seed, folder)
         vocabularies = (read.vocabulary,)
+        if "bits" in config:
+            facts["nats_32_bits"] = evaluate(network, read.test).nats_per_symbol
     written = script(config, network, *vocabularies)  # the network is rounded now
-    facts = {
+    facts |= {
         "parameters": parameters(network),
         "kilobytes": len(gzip.compress(written.encode(), mtime=0)) / 1000,
         "digest": digest(written),
@@ -86,6 +89,7 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
 METRICS = {
     "parameters": PARAMETERS,
     "nats": NATS._replace(unit="nats per symbol", about="what a word, or a character, of the test costs"),
+    "nats_32_bits": Metric("nats per symbol", "the same before the weights were rounded to 8 bits"),
     "name": Metric(
         "",
         "the share of names that were the first choice of all names where they return; of characters, of two names",
@@ -98,14 +102,7 @@ METRICS = {
 }
 
 
-LONG = 160  # words in a window, which holds a story of 142 on average; T_max of chrono's gates
-WORDS = {  # the initialisations that `memory-tuning` chose; 1,171 words
-    "rnn": ({"hidden_size": 188, "cell_options": {"initialisation": "orthogonal", "nonlinearity": "relu"}}, 8e-3),
-    "lstm": ({"hidden_size": 96, "cell_options": {"initialisation": "orthogonal"}}, 8e-3),
-    "gru": ({"hidden_size": 152, "cell_options": {"initialisation": "chrono", "t_max": LONG}}, 8e-3),
-}
-COARSE = {"rnn": {"fraction": 4}, "lstm": {}, "gru": {"fraction": 4}}  # bits; so there are 300,000 weights, not 200,000
-LONGER = {"lstm": 4}  # times as many updates: it learns to remember later than the others, if it does
+CORES = ("rnn", "lstm", "gru")
 CHARACTERS = {  # about 100,000 weights
     "rnn": ({"hidden_size": 280}, 3e-3),
     "lstm": ({"hidden_size": 136}, 1e-2),
@@ -113,24 +110,22 @@ CHARACTERS = {  # about 100,000 weights
 }
 
 
-def _contender(name: str, core: str, options: Config, text: Config, recipe: Config) -> Config:
-    network = model("LanguageModel", core=core, embedding_size=32, **options)
-    return {"name": name, "text": text, "model": network, "recipe": recipe, "validations": 0}
+def _of_words(core: str) -> Config:
+    return {"name": f"{core}-words", "bits": 8} | names.preferred(core)
 
 
-def _contenders() -> dict[str, Config]:
-    words = text("stories", 30_000_000, words=True, three_parts=True)
-    characters = text("stories", 10_000_000, three_parts=True)
-    contenders = {}
-    for core, (options, rate) in WORDS.items():
-        updates = 3000 * LONGER.get(core, 1)
-        steps = recipe(learning_rate=rate, batch=8, seq_len=LONG, reset=0.05, updates=updates)
-        name = f"{core}-words"
-        contenders[name] = _contender(name, core, options, words, steps) | COARSE[core]
-    for core, (options, rate) in CHARACTERS.items():
-        steps = recipe(learning_rate=rate, batch=32, seq_len=64, reset=0.02, updates=3000)
+def _contenders() -> dict[str, Config | Callable[[], Config]]:
+    contenders: dict[str, Config | Callable[[], Config]] = {f"{core}-words": partial(_of_words, core) for core in CORES}
+    for core in CORES:
+        options, rate = CHARACTERS[core]
         name = f"{core}-characters"
-        contenders[name] = _contender(name, core, options, characters, steps)
+        contenders[name] = {
+            "name": name,
+            "text": text("stories", 10_000_000, three_parts=True),
+            "model": model("LanguageModel", core=core, embedding_size=32, **options),
+            "recipe": recipe(learning_rate=rate, batch=32, seq_len=64, reset=0.02, updates=3000),
+            "validations": 0,
+        }
     attention = {"direction": "both", "attention": "scaled"}
     contenders["gru-dates"] = {
         "name": "gru-dates",
@@ -146,7 +141,7 @@ def _contenders() -> dict[str, Config]:
 EXPERIMENTS = (
     Experiment(
         "playground",
-        "Stories and dates: the networks that run in the reader's page, with 16 bits to a weight",
+        "Stories and dates: the networks that run in the reader's page, with 8 or 16 bits to a weight",
         METRICS,
         _contenders(),
         measure,

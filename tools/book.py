@@ -127,6 +127,9 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
     lay_out_demonstrations(SOURCE / EXTRA)
     for name in live.with_pictures():
         (SOURCE / "figures" / f"demonstration-{name}.html").write_text(live.figure(name, root="../"), encoding="utf8")
+    (SOURCE / "figures" / "front.html").write_text(
+        live.figure("race"), encoding="utf8"
+    )  # the first page is at the root
     if vendor:
         shutil.copytree(vendor, SOURCE / EXTRA, copy_function=os.link, dirs_exist_ok=True)
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))

@@ -22,7 +22,7 @@ from unrolled.models import load_model
 ROOT = Path(__file__).resolve().parent.parent
 RECALL = ROOT / "figures" / "playground-recall.md"
 MODELS = book.BROWSER / "models"
-WIDTH, COLOURS = 672, 64  # pixels across, as wide as the page's text; colours in a picture's palette
+WIDTH, COLOURS = 672, 96  # pixels across, as wide as the page's text; colours in a picture's palette
 
 
 def write_weights(runs: Path) -> None:
@@ -53,7 +53,9 @@ letters, so that it is right in one of two. Nats are those that a word or a char
 |---|--:|{rules}|
 {rows}
 
-The network that reads dates rewrites {exact} of {asked} new ones without a mistake.
+The network that reads dates rewrites {exact} of {asked} new ones without a mistake. The networks of
+words have 8 bits to a weight, and a word of new stories costs none of them over {cost:.4f} nats more than with 32. The
+others have 16.
 """
 
 
@@ -66,10 +68,12 @@ def write_table(record: records.Record) -> None:
         core, units = label.split("-")
         shares = [f"{100 * share:.0f} %" for share in measured["name"].mean(axis=0)]
         rows.append(f"| {core.upper()}, {units} | {measured['nats'].mean():.2f} | {' | '.join(shares)} |")
+    costs = [of["nats"].mean() - of["nats_32_bits"].mean() for of in record.values() if "nats_32_bits" in of]
     asked = record["gru-dates"].config["asked"]
     exact = round(record["gru-dates"]["exact"].mean() * asked)
     rules, rows = "--:|" * (len(lags) - 1) + "--:", "\n".join(rows)
-    table = TABLE.format(lags=" | ".join(lags), rules=rules, rows=rows, exact=f"{exact:,}", asked=f"{asked:,}")
+    told = {"exact": f"{exact:,}", "asked": f"{asked:,}", "cost": max(costs)}
+    table = TABLE.format(lags=" | ".join(lags), rules=rules, rows=rows, **told)
     RECALL.write_text(table, encoding="utf8")
 
 

@@ -21,7 +21,7 @@ from pypdf import PdfReader, PdfWriter
 import book
 
 LEFT_OUT = ("solutions/", "pages/api/", "pages/gallery", "pages/playground", "pages/records", "pages/teaching")
-SCREEN_ONLY = "script, a.headerlink, button, form, details.hide, .toctree-wrapper, .reading-controls"
+SCREEN_ONLY = "script, a.headerlink, button, form, details.hide, .toctree-wrapper"
 NOT_PRINTED = {"exercises": ".cell"}  # of the pages of a folder: stubs and checks are for a notebook
 DOCUMENT, LIMIT = "print.html", 600_000  # milliseconds for a browser to set or to print the whole book
 NOTE = """Printed from the pages of the book. There all code can be unfolded and run, explorers move, networks answer;

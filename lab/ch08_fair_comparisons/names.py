@@ -16,9 +16,10 @@ from lab.ch08_fair_comparisons.memory import EDGES
 from lab.ch08_fair_comparisons.recipe_factors import RATE_FILE, at_each_rate
 from lab.engine import draws
 from lab.engine.draws import choice, log, random_search, uniform
-from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, NotChosen, at, model, recipe, text
 from lab.engine.scoring import BY_STORY, by_story
 from lab.engine.search import Setting, chosen, with_setting
+from lab.engine.store import recorded
 from lab.engine.texts import encoded, unseen_stories
 from lab.engine.training import NATS, PARAMETERS, fit, parameters
 from unrolled.measure import evaluate
@@ -76,6 +77,23 @@ def longer(name: str) -> Config:
     setting = chosen(SEARCHED, name.removesuffix(", larger"))
     rate = setting.pop("learning_rate")
     return with_setting(base(name, LONG), setting) | {"learning_rates": [rate / 4, rate / 2, rate]}
+
+
+def preferred(name: str) -> Config:
+    """Return a network with the one of its rates that the validation text preferred with the first seed.
+
+    Raises:
+        NotChosen: that has not been recorded.
+    """
+    (experiment,) = (each for each in EXPERIMENTS if each.name == "names")
+    parts = recorded(experiment)[name]
+    if 0 not in parts:
+        raise NotChosen(
+            f"names has not measured {name!r} yet; choose its rate with: "
+            f"python -m lab run names --contender {name!r} --record"
+        )
+    config = with_setting(longer(name), {"learning_rate": parts[0]["metrics"]["learning_rate"]})
+    return {what: part for what, part in config.items() if what != "learning_rates"}
 
 
 def measure(config: Config, seed: int, folder: Path) -> dict:

@@ -330,36 +330,30 @@ def test_a_notebook_opens_in_colab_once_the_book_has_an_address(html, name):
 
 def test_the_first_page_is_one_screen(visit):
     page = visit("intro")
+    page.wait_for_selector("figure.demonstration[data-ready]")
     boxes, height = ("article", "article .front"), SCREENS["desktop"][1]
     article, start = (page.locator(box).first.evaluate("e => e.getBoundingClientRect().bottom") for box in boxes)
     assert start <= height and article <= 1.1 * height  # a tenth may hang over, in the widest of the common fonts
 
 
-def test_the_story_of_the_first_page_is_read_with_the_keyboard_and_by_the_button(visit):
+def test_on_the_first_screen_a_network_remembers(visit):
     page = visit("intro")
-    figure = page.locator("figure.reading")
-    slider, button, output = figure.get_by_role("slider"), figure.get_by_role("button"), figure.locator("output").first
-    read, coming = figure.locator(".reading-story span").all()
-    story, last = read.inner_text() + coming.inner_text(), output.inner_text()
-    assert slider.get_attribute("aria-label") == "symbols read" and story.endswith(".")
-    slider.focus()
-    page.keyboard.press("Home")
-    assert read.inner_text() == "" and output.inner_text() == "not yet told"
-    for _ in range(4):
-        page.keyboard.press("ArrowRight")
-    assert read.text_content() + coming.text_content() == story and len(read.text_content()) == 4
-    value = slider.get_attribute("aria-valuetext")
-    assert value.startswith("4 symbols read; ") and output.inner_text() in value
-    page.keyboard.press("End")
-    assert output.inner_text() == last
-    button.click()
-    assert button.inner_text() == "Pause"
-    page.wait_for_function("document.querySelector('figure.reading input').value > 5", timeout=5000)
-    button.click()
-    assert button.inner_text() == "Read" and coming.text_content()
+    race = page.locator("figure.demonstration")
+    page.wait_for_selector("figure.demonstration[data-ready]")
+    assert race.locator(".pg-race").bounding_box()["y"] < SCREENS["desktop"][1] - 150
+    said = re.search(r"RNN (.+)\s%, LSTM (.+)\s%, GRU (.+)\s%", race.locator(".pg-score").inner_text())
+    rnn, lstm, gru = map(float, said.groups())
+    assert max(rnn, lstm) < 10 and gru > 90
+    race.get_by_role("button", name="Play").click()
+    page.wait_for_function("document.querySelector('figure.demonstration input').value > 3")
+    race.get_by_role("button", name="Pause").click()
+    slider = race.get_by_role("slider")
     place = slider.input_value()
     page.wait_for_timeout(300)
     assert slider.input_value() == place
+    slider.focus()
+    page.keyboard.press("End")
+    assert slider.input_value() == slider.get_attribute("max")
 
 
 @pytest.mark.parametrize("screen", SCREENS)

@@ -20,7 +20,7 @@ from running import (
     source,
 )
 from unrolled import decoding
-from unrolled.figures.weights import weights_script
+from unrolled.figures.weights import eight_bits, weights_script
 from unrolled.models import LanguageModel
 from unrolled.text import WordVocabulary, stories
 
@@ -217,6 +217,52 @@ def test_sixteen_bits_are_read_as_they_are_meant(engine):
     computed = engine.evaluate("() => Array.from({ length: 65536 }, (_, bits) => Unrolled.half(bits))")
     known = np.isfinite(finite)
     assert (np.array(computed)[known] == finite[known].astype(float)).all() and known.sum() > 60_000
+
+
+def of_eight_bits(core, **options):
+    """Return a small model whose weights have been rounded to 8 bits; the rows of each matrix differ in size."""
+    model = lively(core, **options)
+    for weights in model.state_dict().values():
+        rows = torch.linspace(0.5, 1.5, weights.shape[0]).view(-1, *[1] * (weights.dim() - 1))
+        weights.copy_(torch.mul(*eight_bits(weights * rows)))
+    return model
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_with_8_bits_to_a_weight_a_page_computes_what_python_does(browser, name):
+    core, options = MODELS[name]
+    model = of_eight_bits(core, **options)
+    assert largest_difference(in_browser(browser, model, TEXT, bits=8), in_python(model, TEXT)) < CLOSE
+
+
+@pytest.mark.parametrize(
+    "right, wrong", [("4 * row, true", "0, true"), ("4 * row, true", "4 * row, false"), ("new Int8", "new Uint8")]
+)
+def test_a_mistake_in_reading_8_bits_is_noticed(browser, right, wrong):
+    assert right in source("engine")
+    engine, model = source("engine").replace(right, wrong), of_eight_bits("gru")
+    difference = largest_difference(in_browser(browser, model, TEXT, engine, bits=8), in_python(model, TEXT))
+    assert not difference < 100 * CLOSE
+
+
+def test_every_weight_of_8_bits_arrives_exactly(engine):
+    model = of_eight_bits("lstm")
+    engine.add_script_tag(content=weights_script("test", model, LETTERS, bits=8))
+    arrived = engine.evaluate("() => Array.from(Unrolled.load(...unrolledWeights.test).weights['0.W_hh'])")
+    assert arrived == model.core.layers[0].W_hh.flatten().tolist()
+
+
+def test_8_bits_are_the_nearest_and_are_found_again():
+    torch.manual_seed(0)
+    weights = torch.randn(60, 30) * torch.logspace(-9, 3, 60)[:, None]
+    weights[7] = 0
+    scale, whole = eight_bits(weights)
+    assert (whole.abs().amax(dim=1) == 127).sum() == 59 and not whole[7].any()
+    assert ((scale * whole - weights).abs() <= scale / 2).all()
+    again = eight_bits(scale * whole)
+    assert torch.equal(again[0], scale) and torch.equal(again[1], whole)
+    with pytest.raises(ValueError, match="a weight is not finite; train with a smaller rate"):
+        eight_bits(torch.tensor([1.0, math.inf]))
 
 
 @pytest.mark.parametrize("part", ["head", "weights"])

@@ -58,7 +58,9 @@ def test_an_encoder_decoder_that_cannot_run_in_a_page_is_refused_with_the_remedy
 
 
 def test_a_demonstration_that_the_book_lacks_is_refused_with_those_that_it_has():
-    with pytest.raises(ValueError, match="the book has no demonstration 'expect'; it has guesses, expects, remembers"):
+    with pytest.raises(
+        ValueError, match="the book has no demonstration 'expect'; it has race, guesses, expects, remembers"
+    ):
         figures.demonstration("expect")
 
 
@@ -420,6 +422,8 @@ def site(tmp_path, browser):
         "opening": ["{hero} saw a dog."],
         "between": ["the cat saw the dog.", "the dog saw the cat."],
         "closing": ['"a dog," said {hero}.', "{hero} saw a dog."],
+        "late": 10,
+        "story": ["{hero} saw a dog.", "the cat saw the dog.", "the dog saw a cat.", '"a dog," said {hero}.'],
     }
 
     def write(*figures, tags=1):
@@ -467,6 +471,49 @@ def test_the_name_that_is_asked_for_is_the_one_that_was_chosen(site):
     for instead in remembers.locator(".pg-instead").all_inner_texts():
         assert re.fullmatch(r"Ada \d+(\.\d)?\s%", instead)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.close()
+
+
+def test_a_race_is_run_again_with_every_hero_and_followed_by_keyboard(site):
+    page = site(("race", "rnn-words gru-words"))
+    race = figure(page, "race")
+    score, slider, bars = race.locator(".pg-score"), race.get_by_role("slider"), race.locator("rect")
+    assert score.inner_text().startswith("23 words after the last Ada, the name is due: RNN ")
+    assert race.locator("[aria-pressed=true]").inner_text() == "Ada"
+    race.get_by_role("button", name="Ben").click()
+    expect(score).to_contain_text("23 words after the last Ben, the name is due: RNN ")
+    expect(race.locator("[aria-live]")).to_contain_text("23 words after the last Ben")
+    story = 'Ben saw a dog. the cat saw the dog. the dog saw a cat. "a dog," said Ben.'
+    assert race.locator(".pg-story").inner_text() == story and bars.count() == 2 * 25
+    assert race.locator("svg text").all_text_contents() == ["after", "23", "RNN", "GRU"]
+    slider.focus()
+    page.keyboard.press("Home")
+    assert bars.count() == 0 and score.inner_text() == "Ben is not due yet."
+    page.keyboard.press("ArrowRight")
+    assert bars.count() == 2 and slider.get_attribute("aria-valuetext") == "1 of 25"
+    assert race.locator(".pg-unread").count() == 24
+    race.get_by_role("button", name="Play").click()
+    race.get_by_role("button", name="Pause").click()
+    race.get_by_role("button", name="Play").click()
+    expect(race.get_by_role("button", name="Play")).to_be_visible()  # it has come to the end
+    assert slider.input_value() == "25" and bars.count() == 2 * 25
+    assert (
+        race.get_by_role("img").last.get_attribute("aria-label").startswith("The probability of Ben at 25 words: after")
+    )
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.emulate_media(media="print")
+    assert race.locator("img").is_visible() and not race.locator(".pg-live").is_visible()
+    page.close()
+
+
+def test_where_motion_is_unwelcome_a_race_leaps_to_where_the_name_is_due(site):
+    page = site(("expects", "rnn-words"), ("race", "rnn-words gru-words"))
+    page.emulate_media(reduced_motion="reduce")
+    race = figure(page, "race")
+    race.get_by_role("button", name="Play").click()
+    assert race.get_by_role("slider").input_value() == "24"
+    race.get_by_role("button", name="Play").click()
+    assert race.get_by_role("slider").input_value() == "25"
     page.close()
 
 

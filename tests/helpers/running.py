@@ -73,11 +73,13 @@ def source(name: str) -> str:
     return (FOLDER / f"{name}.js").read_text(encoding="utf8")
 
 
-def in_browser(browser, model: LanguageModel, numbers: torch.Tensor, engine: str = source("engine")) -> list[dict]:
+def in_browser(
+    browser, model: LanguageModel, numbers: torch.Tensor, engine: str = source("engine"), bits: int = 16
+) -> list[dict]:
     """Return what the engine says after each symbol: every value of each layer's step, and the probabilities."""
     page = browser.new_page()
     page.add_script_tag(content=engine)
-    page.add_script_tag(content=weights_script("test", model, LETTERS))
+    page.add_script_tag(content=weights_script("test", model, LETTERS, bits=bits))
     read = page.evaluate(READ, [numbers.tolist()])
     page.close()
     return read

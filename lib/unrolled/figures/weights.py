@@ -1,4 +1,4 @@
-"""The weights of a trained network as a script that brings them into a page, 16 bits each (see `live`)."""
+"""The weights of a trained network as a script that brings them into a page, 16 or 8 bits each (see `live`)."""
 
 import base64
 import json
@@ -12,16 +12,18 @@ from torch import nn
 LARGEST = 1_000_000  # weights: more would make a notebook of many megabytes, and a page that lags behind the typing
 CORES = {"RNNCell": "rnn", "LSTMCell": "lstm", "GRUCell": "gru"}
 RUNS = "a page runs a LanguageModel or an EncoderDecoder of RNN, LSTM or GRU cells"
+SIGNIFICANT, WHOLE = 8, 127  # bits of a scale of 8-bit weights, and the largest of their whole numbers
 REMEDY = "make it with core='rnn', 'lstm' or 'gru', the book's own cells"
 
 
-def weights_script(name: str, model: nn.Module, vocabulary: Any, **about: Any) -> str:
-    """Return a script that brings a model's weights into a page, 16 bits each, with all that is needed to run it.
+def weights_script(name: str, model: nn.Module, vocabulary: Any, *, bits: int = 16, **about: Any) -> str:
+    """Return a script that brings a model's weights into a page, with all that is needed to run it.
 
     Args:
         name: what pages call the model.
         model: as for `demonstration`.
         vocabulary: the symbols that it was trained on; of an encoder–decoder the pair of those of sources and targets.
+        bits: of each weight: 16; or 8, where the rows are as `eight_bits` rounds them.
         **about: what else the page may know of it: numbers and texts.
 
     Raises:
@@ -70,7 +72,10 @@ def weights_script(name: str, model: nn.Module, vocabulary: Any, **about: Any) -
         "shapes": {name: list(matrix.shape) for name, matrix in matrices.items()},
         **about,
     }
-    content = json.dumps(head), base64.b64encode(_half_precision(matrices)).decode()
+    if bits == 8:
+        head["bits"] = 8
+    encoded = _whole_numbers(matrices) if bits == 8 else _half_precision(matrices)
+    content = json.dumps(head), base64.b64encode(encoded).decode()
     digest = f"{zlib.crc32(''.join(content).encode()):08x}"
     parts = json.dumps([*content, digest]).replace("<", "\\u003c")  # no symbol may end the script
     return f"window.unrolledWeights = window.unrolledWeights || {{}};\nunrolledWeights[{json.dumps(name)}] = {parts};\n"
@@ -131,6 +136,41 @@ def _encoder_decoder(model: nn.Module) -> tuple[list[nn.Module], dict[str, torch
     matrices |= {"W_q": model.score.query.weight, "W_k": model.score.key.weight}
     matrices |= {"W_a": model.combine.weight, "b_a": model.combine.bias}
     return [cell], matrices | {"W_sy": model.output.weight, "b_y": model.output.bias}
+
+
+def eight_bits(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the scale of each row of a matrix, and the nearest whole multiples of it, from −127 to 127.
+
+    The scale is a 127th of the row's largest weight, rounded to 8 significant bits: products with it are exact, and
+    what has been rounded once is found again.
+
+    Args:
+        weights: (rows, columns), or one row, (columns,).
+
+    Returns:
+        The scales, (rows, 1) or (1,), and whole numbers of the shape of the weights; their product is what a page has.
+
+    Raises:
+        ValueError: a weight is not finite.
+
+    Example:
+        >>> scale, whole = eight_bits(torch.tensor([[0.5, -1.0, 0.1], [0.0, 0.0, 0.0]]))
+        >>> whole.tolist()
+        [[64, -127, 13], [0, 0, 0]]
+    """
+    if not weights.isfinite().all():
+        raise ValueError("a weight is not finite; train with a smaller rate")
+    significand, exponent = (weights.abs().amax(dim=-1, keepdim=True).float() / WHOLE).frexp()  # from ½ to 1
+    scale = torch.ldexp((significand * 2**SIGNIFICANT).round(), exponent - SIGNIFICANT)
+    whole = (weights / scale.clamp(min=torch.finfo(torch.float32).tiny)).round().clamp(-WHOLE, WHOLE)
+    return scale, whole.to(torch.int8)
+
+
+def _whole_numbers(matrices: dict[str, torch.Tensor]) -> bytes:
+    """Return matrices in 8 bits: the scale of every row, 32 bits each, then all whole numbers, row after row."""
+    rounded = [eight_bits(matrix.detach().cpu()) for matrix in matrices.values()]
+    scales, whole = (torch.cat([part.flatten() for part in parts]) for parts in zip(*rounded, strict=True))
+    return scales.numpy().astype("<f4").tobytes() + whole.numpy().tobytes()
 
 
 def _half_precision(matrices: dict[str, torch.Tensor]) -> bytes:

@@ -17,6 +17,14 @@ Unrolled.elements = (() => {
     return made;
   }
 
+  /** Return a new element of a drawing. */
+  function svg(tag, attributes, ...children) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
   /** Return a field under its label. */
   function labelled(label, field) {
     fresh += 1;
@@ -168,6 +176,7 @@ Unrolled.elements = (() => {
     network,
     percent,
     slider,
+    svg,
     symbol,
     topThree,
   };

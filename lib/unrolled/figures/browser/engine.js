@@ -2,7 +2,7 @@
 //
 // Read it beside the Python: the order is that of the equations, and the names are
 // those of lib/unrolled/cells, models and decoding. A vector is a Float64Array. A
-// matrix is a Float32Array, row after row, which holds the 16-bit weights exactly.
+// matrix is a Float32Array, row after row, which holds weights of 16 or 8 bits exactly.
 "use strict";
 
 globalThis.Unrolled = (() => {
@@ -252,7 +252,7 @@ globalThis.Unrolled = (() => {
     return hypotheses.map(({ numbers, nats }) => ({ numbers, nats }));
   }
 
-  // Weights, as unrolled.figures.live writes them: 16 bits each, with a checksum
+  // Weights, as unrolled.figures.weights writes them: 16 or 8 bits each; a checksum
 
   /** Return the number that 16 bits stand for: a sign, an exponent, a fraction. */
   function half(bits) {
@@ -261,6 +261,31 @@ globalThis.Unrolled = (() => {
     const fraction = (bits & 1023) / 1024;
     if (exponent === 0) return sign * 2 ** -14 * fraction;
     return sign * 2 ** (exponent - 15) * (1 + fraction);
+  }
+
+  /** Return weights of 16 bits; the low bytes come first: so they compress better. */
+  function halves(bytes) {
+    const count = bytes.length / 2;
+    return Float32Array.from({ length: count }, (_, k) =>
+      half(bytes[k] | (bytes[count + k] << 8)),
+    );
+  }
+
+  /** Return weights of 8 bits: a scale for each row, then whole numbers to scale. */
+  function scaled(bytes, shapes) {
+    const rows = shapes.flatMap((shape) => {
+      const columns = shape.at(-1);
+      return Array(shape.reduce((a, b) => a * b) / columns).fill(columns);
+    });
+    const scales = new DataView(bytes.buffer);
+    const whole = new Int8Array(bytes.buffer, 4 * rows.length);
+    const numbers = Float32Array.from(whole);
+    let at = 0;
+    rows.forEach((columns, row) => {
+      const scale = scales.getFloat32(4 * row, true);
+      for (const end = at + columns; at < end; at++) numbers[at] *= scale;
+    });
+    return numbers;
   }
 
   /** Return the CRC-32 of some bytes, as zlib counts it, in hexadecimal digits. */
@@ -291,10 +316,8 @@ globalThis.Unrolled = (() => {
     }
     const what = JSON.parse(head);
     const bytes = Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
-    const count = bytes.length / 2; // the low bytes come first: so they compress better
-    const numbers = Float32Array.from({ length: count }, (_, k) =>
-      half(bytes[k] | (bytes[count + k] << 8)),
-    );
+    const shapes = Object.values(what.shapes);
+    const numbers = what.bits === 8 ? scaled(bytes, shapes) : halves(bytes);
     const matrices = {};
     let at = 0;
     for (const [name, shape] of Object.entries(what.shapes)) {

@@ -1,23 +1,6 @@
 // What does it remember? A story with a hero: each network is asked for the hero's name wherever it returns.
 "use strict";
 
-/**
- * Fill the templates of a story in: {hero}, and the pronouns {they}, {They}, {them}, {their}, {Their}.
- *
- * @param {object} data opening, between and closing: lists of sentences; names: {she: [...], he: [...]}.
- * @param {number} distance how many sentences of `between` are read.
- */
-Unrolled.tell = (data, hero, distance) => {
-  const gender = data.names.she.includes(hero) ? 0 : 1;
-  const forms = { they: ["she", "he"], them: ["her", "him"], their: ["her", "his"], hero: [hero, hero] };
-  const filled = (_, form) => {
-    const word = forms[form.toLowerCase()][gender];
-    return form[0] < "a" ? word[0].toUpperCase() + word.slice(1) : word;
-  };
-  const sentences = [...data.opening, ...data.between.slice(0, distance), ...data.closing];
-  return sentences.join(" ").replace(/\{(\w+)\}/g, filled);
-};
-
 Unrolled.remembers = async (place, networks, data) => {
   const { announcer, bar, choice, element, fillText, labelled, percent, slider } = Unrolled.elements;
   const models = await Promise.all(networks.map(({ load }) => load()));
@@ -39,6 +22,12 @@ Unrolled.remembers = async (place, networks, data) => {
   let hero = data.hero;
   let distance = data.distance;
 
+  /** Return the story with as many sentences between as the reader wants. */
+  const tale = () => {
+    const between = data.between.slice(0, distance);
+    return Unrolled.tell(data.names, [...data.opening, ...between, ...data.closing], hero);
+  };
+
   /** Return what a model gives the hero's name before a symbol, and the name that it expects instead, if another. */
   function asked(model, { logits }) {
     const p = Unrolled.softmax(logits);
@@ -56,7 +45,7 @@ Unrolled.remembers = async (place, networks, data) => {
   }
 
   function show() {
-    const symbols = Unrolled.split(models[0], Unrolled.tell(data, hero, distance));
+    const symbols = Unrolled.split(models[0], tale());
     const steps = readers.map((read) => read(symbols));
     const mentions = symbols.flatMap((each, at) => (each.text === hero ? [at] : []));
     fillText(text, models[0], symbols, (made, at) => {

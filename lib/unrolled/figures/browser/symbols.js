@@ -109,6 +109,22 @@ Unrolled.title = (name) => {
   return units.length ? `${core.toUpperCase()}, ${units.join(" ")}` : `${name} network`;
 };
 
+/**
+ * Return a story with its templates filled in: {hero}, and the pronouns {they}, {They}, {them}, {their}, {Their}.
+ *
+ * @param {object} names {she: [...], he: [...]}.
+ * @param {string[]} sentences of the story.
+ */
+Unrolled.tell = (names, sentences, hero) => {
+  const gender = names.she.includes(hero) ? 0 : 1;
+  const forms = { they: ["she", "he"], them: ["her", "him"], their: ["her", "his"], hero: [hero, hero] };
+  const filled = (_, form) => {
+    const word = forms[form.toLowerCase()][gender];
+    return form[0] < "a" ? word[0].toUpperCase() + word.slice(1) : word;
+  };
+  return sentences.join(" ").replace(/\{(\w+)\}/g, filled);
+};
+
 /** Return a text to begin with where none is given: the most probable ten symbols. */
 Unrolled.opening = (model) => {
   const step = model.step(model.number.get("\n") ?? 0, model.initialState());

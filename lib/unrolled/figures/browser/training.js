@@ -8,14 +8,8 @@
  * @param {object[]} looks of each line: its name and its class in page.css.
  */
 Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
-  const { element } = Unrolled.elements;
+  const { element, svg } = Unrolled.elements;
   const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [230, 54, 12, 10, 40];
-  const svg = (tag, attributes, ...children) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  };
   const picture = svg("svg", { class: "pg-chart", role: "img", height: HEIGHT });
   const keys = looks.map(({ name, look }) => {
     const stroke = svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, class: look });
