@@ -261,8 +261,9 @@ def test_the_records_can_be_scanned(visit):
     page = visit("pages/records")
     table = page.locator("table.records")
     assert table.locator("tbody tr").count() > 50 and not table.locator("details[open]").count()
-    assert table.evaluate("e => e.getBoundingClientRect().height / e.rows.length") < 110
-    assert page.evaluate("document.documentElement.scrollHeight") < 8500
+    height, rows = table.evaluate("e => [e.getBoundingClientRect().height, e.rows.length]")
+    assert height / rows < 110
+    assert page.evaluate("document.documentElement.scrollHeight") - height < 3 * 800  # screens, around the table
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
