@@ -88,7 +88,10 @@ class Contender(Mapping[str, np.ndarray]):
         >>> Contender("gru", {"hidden_size": 8}, {"score": [100, 200]}, parts)["curve"].shape  # (seeds, score)
         (2, 2)
 
-        Where the seeds differ in length, as trainings that were stopped do, it is an array of their lists, (seeds,).
+        Where the seeds differ in length, as trainings that were stopped do, it is an array of their lists, (seeds,):
+
+        >>> Contender("gru", {}, {}, parts | {2: {"metrics": {"curve": [1.4]}}})["curve"].shape
+        (3,)
     """
 
     label: str
