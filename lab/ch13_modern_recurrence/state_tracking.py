@@ -110,27 +110,21 @@ RECALLED = ENDING | {
     "right": Metric("", "the share of right answers"),
     "state": Metric("numbers", "how many are carried once all pairs are read: a state, or a cache"),
 }
-RECALLING = {  # the hidden sizes of each network
-    "gru": (32, 128),
-    "mingru": (32, 128),
-    "linear attention, one head": (8, 16, 32),
-    "attention": (16,),
+PAIRS = (4, 8, 32)
+ONE_LAYER = {  # hidden size and cell of each network
+    "mingru": (128, cell("mingru", **ORTHOGONAL)),
+    "attention": (16, {"kind": "attention"}),
 }
 
 
 def _recalls() -> dict[str, Config]:
-    """Return every network with every number of pairs, before its learning rate is chosen."""
+    """Return every network of one layer with every number of pairs, before its learning rate is chosen."""
     budget = {"updates": 12_000, "batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
-    cells = {name: cell(name, **ORTHOGONAL) for name in ("gru", "mingru")}
-    cells["linear attention, one head"] = cell("linear-attention", **ORTHOGONAL)
-    cells["attention"] = {"kind": "attention"}
     return {
-        f"{name} {size}: {pairs} pairs": budget
-        | {"pairs": pairs, "keys": 64, "values": 16, "asked": 1000, "hidden_size": size}
-        | {"cell": cells[name]}
-        for name, sizes in RECALLING.items()
-        for size in sizes
-        for pairs in (4, 8, 16, 32)
+        f"{name}: {pairs} pairs": budget
+        | {"pairs": pairs, "keys": 64, "values": 16, "asked": 1000, "hidden_size": size, "cell": kind}
+        for name, (size, kind) in ONE_LAYER.items()
+        for pairs in PAIRS
     }
 
 
@@ -150,7 +144,7 @@ def _alike() -> dict[str, Config]:
         | {"pairs": pairs, "keys": 64, "values": 16, "asked": 1000}
         | {"hidden_size": size, "num_layers": layers, "cell": kind}
         for name, (size, layers, kind) in ALIKE.items()
-        for pairs in (4, 8, 16, 32)
+        for pairs in PAIRS
     }
 
 
