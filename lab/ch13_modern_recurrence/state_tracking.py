@@ -6,7 +6,7 @@ numbers, and the input asks for what it needs. Every network has its learning ra
 """
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -21,8 +21,7 @@ from unrolled import settings
 from unrolled.cells import Cell
 from unrolled.tasks import SequenceModel, ShellGame, Task
 
-RATES = [1e-3, 3e-3, 1e-2, 3e-2]
-WIDER = [*RATES, 1e-1]
+RATES = [1e-3, 3e-3, 1e-2, 3e-2, 1e-1]
 ORTHOGONAL = {"initialisation": "orthogonal"}
 
 
@@ -153,11 +152,10 @@ def _search(
     name: str,
     bases: dict[str, Config],
     task_of: Callable[[Config], Task],
-    rates: Sequence[float] = RATES,
     small: Config | None = None,
 ) -> Experiment:
     """Return the search for the learning rates of some networks."""
-    searches = {label: config | {"grid": grid(rates, [{}])} for label, config in bases.items()}
+    searches = {label: config | {"grid": grid(RATES, [{}])} for label, config in bases.items()}
     measured = partial(search_on, task_of)
     return Experiment(
         name, f"{title}: the learning rate for each network", TRIALS, searches, measured, seeds=1, small=small or SMALL
@@ -181,7 +179,7 @@ EXPERIMENTS = (
         measure_recall,
         small=SMALL,
     ),
-    _search(ON, "shell-game-delta-tuning", _endless(), game_of, WIDER, SMALL_ENDLESS),
+    _search(ON, "shell-game-delta-tuning", _endless(), game_of, SMALL_ENDLESS),
     Experiment(
         "shell-game-delta",
         ON,
@@ -191,7 +189,7 @@ EXPERIMENTS = (
         lambda config: {"step": range(1, config["played"] + 1)[counted(config)]},
         small=SMALL_ENDLESS,
     ),
-    _search(AS_MUCH, "recall-alike-tuning", _alike(), recall_of, WIDER),
+    _search(AS_MUCH, "recall-alike-tuning", _alike(), recall_of),
     Experiment(
         "recall-alike",
         AS_MUCH,
