@@ -256,6 +256,12 @@ def test_what_is_cut_off_is_struck_out_and_not_written(shown):
     assert writes.locator(".pg-written").inner_text() == best
 
 
+def strengths(gates, place):
+    """Return how strong the colours of all units are under a symbol, from the top, 0 to 255."""
+    data = "canvas => [...canvas.getContext('2d').getImageData(0, 0, 1, canvas.height).data]"
+    return gates.locator("canvas").nth(place).evaluate(data)[3::4]
+
+
 def test_gates_stand_under_the_text_and_one_that_is_held_changes_the_writing(shown):
     page, frame = shown(lively("lstm"), LETTERS)
     gates = figure(frame, "gates")
@@ -269,12 +275,14 @@ def test_gates_stand_under_the_text_and_one_that_is_held_changes_the_writing(sho
     assert held.inner_text().startswith("With the forget gate of all units held shut: ")
     assert going.inner_text() == free and held.inner_text().split(": ")[1] != free.split(": ")[1]
     assert "forget gate 0.00" in gates.locator(".pg-strips").get_attribute("aria-label")
+    assert max(strengths(gates, 0)) == 0
     gates.get_by_label("of", exact=True).select_option("this unit")
     unit = gates.get_by_label("unit", exact=True).get_attribute("aria-valuetext").split(",")[0]
     assert held.inner_text().startswith(f"With the forget gate of unit {unit} held shut: ")
+    assert strengths(gates, 0)[0] == 0 and max(strengths(gates, 0)) > 0  # it is the slowest, at the top
     assert gates.locator(".pg-cell").first.get_attribute("title") == "f: 0.00"
     gates.get_by_label("unit", exact=True).press("End")
-    assert f"forget gate of unit {unit} held" not in held.inner_text() and held.inner_text().split(": ")[1] != free
+    assert f"forget gate of unit {unit} held" not in held.inner_text()
 
 
 @pytest.mark.parametrize("core, names", [("lstm", "fioch"), ("gru", "zrh")])
@@ -288,20 +296,16 @@ def test_units_stand_by_half_life_and_a_click_or_a_key_chooses_one(shown, core, 
     order = lives.argsort(descending=True).tolist()
     assert order != sorted(order)
 
-    def labelled(text):  # two digits of a half-life
-        return pytest.approx(float(lives[order[text]]), rel=0.05)
+    def rounded(row):  # to two digits
+        return pytest.approx(float(lives[order[row]]), rel=0.05)
 
     labels = [label.split()[-1] for label in gates.locator(".pg-units span").all_inner_texts()]
-    assert [float(label) for label in labels] == [labelled(row) for row in (0, 3, 6, 8, 11)]
+    assert [float(label) for label in labels] == [rounded(row) for row in (0, 3, 6, 8, 11)]
     assert gates.locator(".pg-name").all_inner_texts()[0].endswith(f" gate {names[0]}")
-
-    def shades(place):
-        data = "canvas => [...canvas.getContext('2d').getImageData(0, 0, 1, canvas.height).data]"
-        return torch.tensor(gates.locator("canvas").nth(place).evaluate(data)[3::4])
 
     for place, step in enumerate(reading[1:]):
         gate = torch.tensor(step["layers"][-1][names[0]])[order]
-        assert (shades(place) - 255 * gate).abs().max() < 0.51
+        assert (torch.tensor(strengths(gates, place)) - 255 * gate).abs().max() < 0.51
 
     slider, strips = gates.get_by_label("unit", exact=True), gates.locator(".pg-strips")
 
@@ -311,7 +315,7 @@ def test_units_stand_by_half_life_and_a_click_or_a_key_chooses_one(shown, core, 
         number, life = re.fullmatch(
             r"(\d+), half-life (\S+) characters", slider.get_attribute("aria-valuetext")
         ).groups()
-        assert int(number) == unit + 1 and float(life) == labelled(row)
+        assert int(number) == unit + 1 and float(life) == rounded(row)
         titles = [cell.get_attribute("title") for cell in gates.locator(".pg-cell").all()]
         values = [(name, step["layers"][-1][name][unit]) for step in reading[1:] for name in names]
         assert titles == [f"{name}: {value:.2f}" for name, value in values]
