@@ -61,7 +61,7 @@ Unrolled.looks = async (place, networks, data = {}) => {
     look();
   };
 
-  /** Draw a line from each symbol that is written to each that was read, as thick and as dark as its weight. */
+  /** Draw a line from each symbol that is written to each that was read, as thick and as strong as its weight. */
   function drawLines() {
     const middle = (at, all) => `${(100 * (at + 0.5)) / all.length}%`;
     const places = [...symbols.keys()].filter((at) => symbols[at].number !== undefined);
