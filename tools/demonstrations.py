@@ -22,7 +22,7 @@ from unrolled.models import load_model
 ROOT = Path(__file__).resolve().parent.parent
 RECALL = ROOT / "figures" / "playground-recall.md"
 MODELS = book.BROWSER / "models"
-WIDTH, COLOURS = 672, 96  # pixels across, as wide as the page's text; colours in a picture's palette
+WIDTH, COLOURS = 672, 256  # pixels across, as wide as the page's text; colours in a picture's palette
 
 
 def write_weights(runs: Path) -> None:

@@ -29,6 +29,18 @@ def test_the_first_page_shows_networks_that_remember(html):
     assert live.figure("race") in page
 
 
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_who_never_scrolls_the_playground_sees_a_network_remember_and_can_play(visit, size):
+    page = visit("pages/playground")
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    page.wait_for_selector("figure[data-show=race][data-ready]")
+    race = page.locator("figure[data-show=race]")
+    for shown in (race.locator(".pg-race"), race.get_by_role("button", name="Play")):
+        box = shown.bounding_box()
+        assert box["y"] > 0 and box["y"] + box["height"] <= size[1], (box, size)
+    assert page.evaluate("scrollY") == 0
+
+
 # The times
 
 

@@ -13,7 +13,7 @@ import torch
 import demonstrations as tool
 from lab import playground
 from places import ROOT
-from running import READ, REWRITE, in_python, largest_difference, rewritten, source
+from running import READ, REWRITE, half_lives, in_python, largest_difference, rewritten, sign_changes, source
 from unrolled import records
 from unrolled.figures import live
 from unrolled.models import EncoderDecoder, LanguageModel
@@ -183,6 +183,35 @@ def test_a_race_that_is_played_shows_what_python_computes(browser, tmp_path):
         tall = [float(bar.get_attribute("height")) for bar in page.locator(f".pg-of-{core}").all()]
         _, shares = chances(f"{core}-words", text, "Ben")
         assert np.abs(np.array(tall) / 28 - shares).max() < 1e-6
+    page.close()
+
+
+def test_the_gates_open_on_a_unit_that_turns_at_the_name(browser, tmp_path):
+    tool.book.lay_out_demonstrations(tmp_path)
+    (tmp_path / "page.html").write_text(f'<!doctype html><meta charset="utf-8">{live.figure("gates")}', encoding="utf8")
+    page, text, name = browser.new_page(), data("gates")["text"], data("gates")["name"]
+    page.goto((tmp_path / "page.html").as_uri())
+    page.wait_for_selector("figure[data-ready]")
+    for number, label in enumerate(live.descriptions()["gates"]["networks"]):
+        model, head = model_of((tool.MODELS / f"{label}.js").read_text(encoding="utf8"))
+        words = label.endswith("words")
+        symbols = stories.words(text) if words else list(text)
+        reading = in_python(model, torch.tensor([head["symbols"].index(symbol) for symbol in ("\n", *symbols)]))
+        lives, turns = half_lives(reading), sign_changes(reading)
+        first = symbols.index(name) if words else text.index(name)
+        over = [
+            k for k, places in enumerate(turns) if set(places) & set(range(first, first + (1 if words else len(name))))
+        ]
+        unit = min(over, key=lambda k: (len(turns[k]), -lives[k]))
+        if words:
+            assert turns[unit] == [first] and lives[unit] > 5  # as the page says
+        page.get_by_label("network").select_option(str(number))
+        told = "[...document.querySelectorAll('input[type=range]')].map((each) => each.getAttribute('aria-valuetext'))"
+        page.wait_for_function(f"{told}.some((each) => each.startsWith('{unit + 1}, half-life'))")
+        slow, *_, fast = (float(each.split()[-1]) for each in page.locator(".pg-units span").all_inner_texts())
+        assert slow == pytest.approx(float(lives.max()), rel=0.05) and fast == pytest.approx(
+            float(lives.min()), rel=0.05
+        )
     page.close()
 
 

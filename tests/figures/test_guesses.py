@@ -147,7 +147,7 @@ def test_what_is_paid_follows_from_how_often_the_reader_was_right(game, wrong):
     right = 10 - len(wrong)
     nats, perplexity = f"{paid(right):.2f}", f"{math.exp(paid(right)):.2f}"
     result = game.locator(".pg-result").inner_text()
-    assert f"You were right in {right} of 10 places." in result and "the other 58 symbols" in result
+    assert f"You were right in {right} of 10 places." in result and "the other 58 characters" in result
     assert f"It pays {nats} nats a letter at these places: a perplexity of {perplexity}" in result
     last = -math.log((1 - right / 10) / 58 if 9 in wrong else right / 10)
     assert you(game) == [nats, perplexity, f"{last:.2f}"]
@@ -162,13 +162,13 @@ def test_what_is_paid_follows_from_how_often_the_reader_was_right(game, wrong):
 def test_beside_it_stands_what_counting_models_pay(game):
     play(game, LETTERS)
     rows = game.locator("tbody tr")
-    assert rows.locator("th").all_inner_texts() == ["as often right as you", "order 3", "order 6", "order 12"]
+    assert rows.locator("th").all_inner_texts() == ["as often right as you", "3-gram", "6-gram", "12-gram"]
     for row, each in zip(rows.all()[1:], DATA["counting"], strict=True):
         assert row.locator("td").all_inner_texts() == [f"{each[name]:.2f}" for name in ("nats", "perplexity", "last")]
     result = game.locator(".pg-result").inner_text()
     lag = len(TEXT[: PLACES[-1]].rpartition(DATA["hero"])[2])
     assert f"{lag} characters after its last mention: you had read" in result
-    assert f"Order 12 sees only 11 characters, and paid {DATA['counting'][-1]['last']:.2f} nats there." in result
+    assert f"The 12-gram sees only 11 characters, and paid {DATA['counting'][-1]['last']:.2f} nats there." in result
 
 
 def test_what_is_no_single_letter_is_no_guess(game):

@@ -7,7 +7,7 @@ import shutil
 import pytest
 import torch
 
-from running import FOLDER, LETTERS, SOURCES, TARGETS, lively, rewriter, rewritten
+from running import FOLDER, LETTERS, SOURCES, TARGETS, half_lives, in_python, lively, rewriter, rewritten, sign_changes
 from unrolled import figures
 from unrolled.decoding import beam_search
 from unrolled.figures import live
@@ -218,7 +218,7 @@ def test_it_writes_step_by_step_undoes_and_runs_and_pauses(shown):
     written = text.inner_text()
     page.wait_for_timeout(300)
     assert text.inner_text() == written
-    writes.get_by_role("button", name="Another text").click()
+    writes.get_by_role("button", name="Another continuation").click()
     step.click(click_count=5)
     assert text.inner_text() != five
 
@@ -256,6 +256,12 @@ def test_what_is_cut_off_is_struck_out_and_not_written(shown):
     assert writes.locator(".pg-written").inner_text() == best
 
 
+def strengths(gates, place):
+    """Return how strong the colours of all units are under a symbol, from the top, 0 to 255."""
+    data = "canvas => [...canvas.getContext('2d').getImageData(0, 0, 1, canvas.height).data]"
+    return gates.locator("canvas").nth(place).evaluate(data)[3::4]
+
+
 def test_gates_stand_under_the_text_and_one_that_is_held_changes_the_writing(shown):
     page, frame = shown(lively("lstm"), LETTERS)
     gates = figure(frame, "gates")
@@ -269,10 +275,68 @@ def test_gates_stand_under_the_text_and_one_that_is_held_changes_the_writing(sho
     assert held.inner_text().startswith("With the forget gate of all units held shut: ")
     assert going.inner_text() == free and held.inner_text().split(": ")[1] != free.split(": ")[1]
     assert "forget gate 0.00" in gates.locator(".pg-strips").get_attribute("aria-label")
-    gates.get_by_label("unit", exact=True).focus()
-    page.keyboard.press("ArrowRight")
-    assert gates.locator("canvas").count() == 0 and gates.locator(".pg-cell").count() == 7 * 5
+    assert max(strengths(gates, 0)) == 0
+    gates.get_by_label("of", exact=True).select_option("this unit")
+    unit = gates.get_by_label("unit", exact=True).get_attribute("aria-valuetext").split(",")[0]
+    assert held.inner_text().startswith(f"With the forget gate of unit {unit} held shut: ")
+    assert strengths(gates, 0)[0] == 0 and max(strengths(gates, 0)) > 0  # it is the slowest, at the top
     assert gates.locator(".pg-cell").first.get_attribute("title") == "f: 0.00"
+    gates.get_by_label("unit", exact=True).press("End")
+    assert f"forget gate of unit {unit} held" not in held.inner_text()
+
+
+@pytest.mark.parametrize("core, names", [("lstm", "fioch"), ("gru", "zrh")])
+def test_units_stand_by_half_life_and_a_click_or_a_key_chooses_one(shown, core, names):
+    model = lively(core)
+    page, frame = shown(model, LETTERS)
+    gates = figure(frame, "gates")
+    text = gates.get_by_label("your text").input_value()
+    reading = in_python(model, LETTERS.encode("\n" + text))
+    lives, turns = half_lives(reading), sign_changes(reading)
+    order = lives.argsort(descending=True).tolist()
+    assert order != sorted(order)
+
+    def rounded(row):  # to two digits
+        return pytest.approx(float(lives[order[row]]), rel=0.05)
+
+    labels = [label.split()[-1] for label in gates.locator(".pg-units span").all_inner_texts()]
+    assert [float(label) for label in labels] == [rounded(row) for row in (0, 3, 6, 8, 11)]
+    assert gates.locator(".pg-name").all_inner_texts()[0].endswith(f" gate {names[0]}")
+
+    for place, step in enumerate(reading[1:]):
+        gate = torch.tensor(step["layers"][-1][names[0]])[order]
+        assert (torch.tensor(strengths(gates, place)) - 255 * gate).abs().max() < 0.51
+
+    slider, strips = gates.get_by_label("unit", exact=True), gates.locator(".pg-strips")
+
+    def assert_row(row):
+        unit = order[row]
+        assert slider.input_value() == str(row)
+        number, life = re.fullmatch(
+            r"(\d+), half-life (\S+) characters", slider.get_attribute("aria-valuetext")
+        ).groups()
+        assert int(number) == unit + 1 and float(life) == rounded(row)
+        titles = [cell.get_attribute("title") for cell in gates.locator(".pg-cell").all()]
+        values = [(name, step["layers"][-1][name][unit]) for step in reading[1:] for name in names]
+        assert titles == [f"{name}: {value:.2f}" for name, value in values]
+        told = re.findall("“(.)”", strips.get_attribute("aria-label"))
+        assert told == [{" ": "␣"}.get(text[at], text[at]) for at in turns[unit][:5]]
+        middle = strips.evaluate("strips => strips.style.getPropertyValue('--row')")
+        assert float(middle) == pytest.approx((row + 0.5) / 12)
+
+    assert_row(0)  # no name is given, so it opens on the slowest
+    column = gates.locator("canvas").nth(2)
+    column.click(position={"x": 3, "y": column.bounding_box()["height"] * 5.5 / 12})
+    assert_row(5)
+    gates.get_by_role("group", name="units by half-life").focus()
+    for key, row in (("ArrowDown", 6), ("ArrowUp", 5), ("ArrowUp", 4)):
+        page.keyboard.press(key)
+        assert_row(row)
+    slider.press("ArrowRight")
+    assert_row(5)
+    slider.press("Home")
+    page.keyboard.press("ArrowLeft")
+    assert_row(0)
 
 
 @pytest.mark.parametrize("name, place", [("expects", ".pg-score"), ("gates", ".pg-legend")])
@@ -348,10 +412,27 @@ def test_each_symbol_that_is_written_shows_where_it_looks(shown):
     expect(buttons).to_have_count(len(target) - 1)
     assert buttons.all_inner_texts() == ["■" if n == 1 else TARGETS.symbols[n] for n in target[1:]]
     assert looks.locator(".pg-unknown").inner_text() == "ü" and "1 that the vocabulary lacks" in looks.inner_text()
-    assert looks.locator(".pg-alignment tr").count() == len(target)
+    drawn = looks.locator(".pg-lines").evaluate(
+        """lines => [...lines.children].map((group) => [...group.children].map((line) => [
+            ...["stroke-opacity", "stroke-width"].map((name) => Number(line.getAttribute(name))),
+            ...[line.x1, line.x2].map((x) => x.baseVal.value + lines.getBoundingClientRect().left),
+        ]))"""
+    )
+    lines, weights = torch.tensor(drawn), torch.stack(alpha).float()  # (written, read, 4), (written, read)
+    assert torch.allclose(lines[:, :, 0], weights, atol=1e-5) and torch.allclose(lines[:, :, 1], 6 * weights, atol=1e-4)
+    centre = "each => each.map((one) => one.getBoundingClientRect()).map(({ left, width }) => left + width / 2)"
+    above = looks.locator(".pg-source span:not(.pg-unknown)").evaluate_all(centre)
+    assert (lines[:, :, 2] - torch.tensor(buttons.evaluate_all(centre))[:, None]).abs().max() < 1
+    assert (lines[:, :, 3] - torch.tensor(above)).abs().max() < 1
+    chosen = looks.locator(".pg-lines .pg-chosen")
+    which = "group => [...group.parentNode.children].indexOf(group)"
+    buttons.nth(2).hover()
+    assert chosen.count() == 1 and chosen.evaluate(which) == 2
+    page.mouse.move(0, 0)
     buttons.first.focus()
     page.keyboard.press("ArrowRight")
     assert buttons.nth(1).get_attribute("aria-pressed") == "true"
+    assert chosen.count() == 1 and chosen.evaluate(which) == 1
     shares = [
         float(span.evaluate("element => element.style.getPropertyValue('--share')"))
         for span in looks.locator(".pg-source span:not(.pg-unknown)").all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import torch
@@ -103,6 +104,20 @@ def in_python(model: LanguageModel, numbers: torch.Tensor) -> list[dict]:
         }
         for t in range(len(numbers))
     ]
+
+
+def half_lives(reading: list[dict]) -> torch.Tensor:
+    """Return each unit's half-life by the mean of its gate over what `in_python` has read after a line break."""
+    layers = [step["layers"][-1] for step in reading[1:]]
+    kept = torch.tensor([of["f"] if "f" in of else [1 - z for z in of["z"]] for of in layers], dtype=torch.float64)
+    return -math.log(2) / kept.mean(dim=0).log()
+
+
+def sign_changes(reading: list[dict]) -> list[list[int]]:
+    """Return, for each unit, the places of the symbols after the line break at which its state changes sign."""
+    states = [of["c"] if "c" in of else of["h"] for of in (step["layers"][-1] for step in reading)]
+    turned = torch.tensor(states[1:]) * torch.tensor(states[:-1]) < 0  # (time, hidden)
+    return [unit.nonzero().flatten().tolist() for unit in turned.T]
 
 
 def largest_difference(ours: list[dict], theirs: list[dict]) -> float:

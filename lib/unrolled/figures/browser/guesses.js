@@ -80,7 +80,7 @@ Unrolled.guesses = async (place, _networks, data) => {
       element(
         "caption",
         {},
-        "What such a model pays at these places, which were chosen, and what models of order " +
+        "What such a model pays at these places, which were chosen, and what n-grams of order " +
           `${listed(orders)} pay, which have counted in other stories what follows ` +
           `the last ${listed(orders.map((order) => order - 1))} characters`,
       ),
@@ -93,19 +93,19 @@ Unrolled.guesses = async (place, _networks, data) => {
         "tbody",
         {},
         row("as often right as you", nats, Math.exp(nats), last),
-        ...data.counting.map((each) => row(`order ${each.order}`, each.nats, each.perplexity, each.last)),
+        ...data.counting.map((each) => row(`${each.order}-gram`, each.nats, each.perplexity, each.last)),
       ),
     );
     const earned =
       `You were right in ${right()} of ${places} places. A model pays −ln p nats for a letter to which it gave the ` +
       `probability p. Suppose one is right as often as you and knew so beforehand: it gives each first guess a probability ` +
-      `of ${share}, and shares out the rest equally among the other ${data.symbols - 1} symbols. It pays ${nats.toFixed(2)} nats a letter at ` +
-      `these places: a perplexity of ${Math.exp(nats).toFixed(2)}, as if it chose at random among that many letters.`;
+      `of ${share}, and shares out the rest equally among the other ${data.symbols - 1} characters. It pays ${nats.toFixed(2)} nats a letter at ` +
+      `these places: a perplexity of ${Math.exp(nats).toFixed(2)}, as if it chose at random among that many characters.`;
     const name =
       (knew
         ? `At the last place you knew the name, ${lag} characters after its last mention: you had read how the story began.`
         : `The last letter begins the name from the story’s opening, ${data.hero}, last mentioned ${lag} characters before.`) +
-      ` Order ${longest.order} sees only ${longest.order - 1} characters, and paid ${longest.last.toFixed(2)} nats there.`;
+      ` The ${longest.order}-gram sees only ${longest.order - 1} characters, and paid ${longest.last.toFixed(2)} nats there.`;
     result.replaceChildren(element("p", {}, earned), table, element("p", {}, name));
     controls.replaceChildren(button("Again", again));
     place.append(result, controls); // the way of the Tab key is from what is read to the button

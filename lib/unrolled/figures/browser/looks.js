@@ -2,12 +2,12 @@
 "use strict";
 
 Unrolled.looks = async (place, networks, data = {}) => {
-  const { announcer, button, choice, element, labelled, later, network, percent, symbol } = Unrolled.elements;
+  const { announcer, button, choice, element, labelled, later, network, percent, svg, symbol } = Unrolled.elements;
   const MOST = 40; // symbols that it writes, if it does not stop before
   const field = element("input", { type: "text", size: 36, spellcheck: false, autocapitalize: "off" });
   const source = element("p", { className: "pg-text pg-source" });
   const target = element("div", { className: "pg-target", role: "group", "aria-label": "what is written" });
-  const table = element("table", { className: "pg-alignment" });
+  const lines = svg("svg", { class: "pg-lines", "aria-hidden": "true" }); // the buttons say the same
   const score = element("p", { className: "pg-score" });
   const { region, tell } = announcer();
   const examples = data.examples ?? [];
@@ -44,7 +44,7 @@ Unrolled.looks = async (place, networks, data = {}) => {
     });
     source.replaceChildren(...spans);
     for (const [k, each] of [...target.children].entries()) each.setAttribute("aria-pressed", k === chosen);
-    for (const [k, row] of [...table.rows].entries()) row.classList.toggle("pg-chosen", k === chosen + 1);
+    for (const [k, each] of [...lines.children].entries()) each.classList.toggle("pg-chosen", k === chosen);
     const read = known();
     const top = Unrolled.ranked(weights).slice(0, 3);
     const places = top.map((j) => `${Unrolled.seen(read[j].text)}, symbol ${j + 1}, ${percent(weights[j])}`);
@@ -61,18 +61,24 @@ Unrolled.looks = async (place, networks, data = {}) => {
     look();
   };
 
-  /** Draw all weights: a row for each symbol that is written, a column for each that was read. */
-  function drawTable() {
-    const head = element("tr", {}, element("td"), ...known().map(({ text }) => element("td", {}, Unrolled.seen(text))));
-    const rows = steps.map(({ number, weights }, k) => {
-      const cells = Array.from(weights, (weight) => {
-        const made = element("td", { className: "pg-weight" });
-        made.style.setProperty("--share", weight);
-        return made;
-      });
-      return element("tr", { onclick: () => choose(k) }, element("td", {}, written(number)), ...cells);
+  /** Draw a line from each symbol that is written to each that was read, as thick and as strong as its weight. */
+  function drawLines() {
+    const middle = (at, all) => `${(100 * (at + 0.5)) / all.length}%`;
+    const places = [...symbols.keys()].filter((at) => symbols[at].number !== undefined);
+    const groups = steps.map(({ weights }, k) => {
+      const drawn = places.map((at, j) =>
+        svg("line", {
+          x1: middle(k, steps),
+          y1: "100%",
+          x2: middle(at, symbols),
+          y2: 0,
+          "stroke-opacity": weights[j],
+          "stroke-width": 6 * weights[j],
+        }),
+      );
+      return svg("g", {}, ...drawn);
     });
-    table.replaceChildren(element("tbody", {}, head, ...rows));
+    lines.replaceChildren(...groups);
   }
 
   function show() {
@@ -88,7 +94,7 @@ Unrolled.looks = async (place, networks, data = {}) => {
       return made;
     });
     target.replaceChildren(...buttons);
-    drawTable();
+    drawLines();
     if (steps.length) {
       look();
       return tell(`It writes ${steps.map(({ number }) => (number === model.stop ? "" : written(number))).join("")}`);
@@ -128,7 +134,7 @@ Unrolled.looks = async (place, networks, data = {}) => {
   if (examples.length) controls.append(labelled("or", example));
   controls.append(labelled("weights", weights));
   field.addEventListener("input", later(show));
-  place.append(controls, source, target, score, element("div", { className: "pg-wide" }, table), region);
-  table.setAttribute("aria-hidden", "true"); // the buttons say the same
+  const attention = element("div", { className: "pg-attention" }, source, lines, target);
+  place.append(controls, element("div", { className: "pg-wide" }, attention), score, region);
   await showFirst();
 };

@@ -105,7 +105,7 @@ Unrolled.writes = async (place, networks, data = {}) => {
     heard = written.length;
     stop();
   });
-  const other = button("Another text", () => {
+  const other = button("Another continuation", () => {
     seed += 1;
     restart();
   });
