@@ -35,13 +35,14 @@ REVEAL = {
         },
     ),
 }
+LEAST = 20  # pixels: the smallest type of a slide
 CLOSING = "## What we know now"
 ASKS = re.compile(r"\?[*_)]*$|\bguess\b", re.IGNORECASE)
 EXPECTS = re.compile(r"\b(guess|expect|will|would)\b", re.IGNORECASE)
-MOVES = re.compile(r"\bslider\b|\bon the page\b", re.IGNORECASE)
+MOVES = re.compile(r"\bslider\b|\bon the page\b|\bpress\b", re.IGNORECASE)  # what only a page can do
 BY_HAND = re.compile(r"(?<!set )\bby hand\b|\bpencil\b", re.IGNORECASE)
 MISTAKE = re.compile(r"### MISTAKE \(([^)]+)\)")
-SENTENCES = re.compile(r"(?<=[.?!])\*{0,2}\s+(?=\S)|(?<=[.?!]\))\s+")
+SENTENCES = re.compile(r"(?<=[.?!])\s+|(?<=[.?!][*)])\s+|(?<=[.?!]\*\*)\s+")
 ROLES = (
     (re.compile(r"\s*\{cite\}`[^`]+`"), lambda role: ""),
     (re.compile(r"\{cite:t\}`([^`,]+)[^`]*`"), lambda role: formulas.cited(role[1])),
@@ -51,6 +52,7 @@ ROLES = (
     (re.compile(r"\{\w+\}`(?:([^`<]+?) <[^`]+>|[^`]*?([^`/]+))`"), lambda role: role[1] or role[2]),
     (re.compile(r"(\$\$[^$]+\$\$) \(eq-[\w-]+\)"), lambda role: role[1]),
     (re.compile(r"\[([^\]]+)\]\([^)\s]+\)"), lambda role: role[1]),
+    (re.compile(r"\((\(\d+\.\d+\))\)"), lambda role: role[1]),  # a number in parentheses has had its own
 )
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 MARKDOWN.use(dollarmath_plugin, allow_space=False, double_inline=True)
@@ -68,7 +70,7 @@ PAGE = """<!doctype html>
 <link rel="stylesheet" href="reveal/reveal.css">
 <link rel="stylesheet" href="slides.css">
 </head>
-<body>
+<body class="sizing">
 {body}
 </body>
 </html>
@@ -81,10 +83,19 @@ DECK = """<div class="reveal"><div class="slides">
 <script src="reveal/reveal.js"></script>
 <script src="reveal/notes.js"></script>
 <script>
-MathJax.startup.promise.then(() => Reveal.initialize({{
-  width: 1280, height: 720, margin: 0, center: false, controls: false, slideNumber: true, hash: true,
-  transition: "none", plugins: [RevealNotes],
-}}));
+MathJax.startup.promise.then(() => {{
+  for (const slide of document.querySelectorAll(".slide")) {{
+    for (let size = 36; size >= {least}; size--) {{
+      slide.style.fontSize = `${{size}}px`;
+      if (slide.scrollHeight <= slide.clientHeight && slide.scrollWidth <= slide.clientWidth) break;
+    }}
+  }}
+  document.body.classList.remove("sizing");
+  Reveal.initialize({{
+    width: 1280, height: 720, margin: 0, center: false, controls: false, slideNumber: true, hash: true,
+    transition: "none", plugins: [RevealNotes],
+  }});
+}});
 </script>"""
 
 
@@ -155,7 +166,7 @@ def picture(drawn: Figure) -> str:
     return f"<figure>{image}<figcaption>{inline(rest)}</figcaption></figure>"
 
 
-def leading(parts: list[str], at: int, enough: int = 25) -> list[str]:
+def leading(parts: list[str], at: int, enough: int = 40) -> list[str]:
     """Return the paragraphs before one, back to the heading, that it takes to understand it if it is short."""
     start = at
     while start and not parts[start - 1].startswith("#") and len(" ".join(parts[start : at + 1]).split()) < enough:
@@ -166,12 +177,11 @@ def leading(parts: list[str], at: int, enough: int = 25) -> list[str]:
 def question(cell: nbformat.NotebookNode) -> tuple[str, str] | None:
     """Return the question with which a Markdown cell ends, and what stands before it; None if it ends otherwise."""
     parts = [part for part in paragraphs(cell.source) if not part.startswith("```")]
-    asks = sentences(parts[-1])
-    first = len(asks)
-    while first and len(asks) - first < 2 and ASKS.search(asks[first - 1]):
-        first -= 1
-    if first == len(asks) or parts[-1].startswith("#"):
+    asks = [part for part in sentences(parts[-1]) if not MOVES.search(part)]
+    if parts[-1].startswith("#") or not ASKS.search(asks[-1]):
         return None
+    first = next((at for at in range(len(asks) - 1, max(-1, len(asks) - 4), -1) if asks[at].rstrip("*_)")[-1] == "?"), -1)
+    first = len(asks) - 1 if first < 0 else first - (first > 0 and bool(ASKS.search(asks[first - 1])))
     before = [*leading(parts, len(parts) - 1), " ".join(asks[:first])]
     return " ".join(asks[first:]), "\n\n".join(before)
 
@@ -214,18 +224,21 @@ def by_hand(cells: list[nbformat.NotebookNode]) -> tuple[int, list[Slide], str]:
     if heads:
         task = parts[n + 1 :]
     else:
-        table = parts[n - 1 : n] if parts[n - 1].startswith("|") else leading(parts, n)
-        task = [*table, parts[n], *(part for part in parts[n + 1 : n + 2] if part.startswith("$$"))]
-    slides = [Slide("hand", "By hand", html("\n\n".join(task)), notes=["Let them take a pencil."])]
+        tables = [at for at in range(n) if parts[at].startswith("|")]
+        given = parts[tables[-1] - 1 : tables[-1] + 1] if tables else leading(parts, n)
+        task = [*given, parts[n], *(part for part in parts[n + 1 : n + 2] if part.startswith("$$"))]
+    steps = [html("\n\n".join(task))]
     for cell in cells[at + 1 :]:
+        drawn = figure(cell)
         if is_text(cell):
-            slides.append(Slide("hand", "By hand", html(cell.source)))
-        elif drawn := figure(cell):
-            return at, [*slides, Slide("figure", drawn.message, picture(drawn), "By hand", [drawn.alt])], drawn.name
-        elif shown(cell):
-            return at, [*slides, Slide("table", "By hand: what comes out", shown(cell))], ""
+            steps.append(html(cell.source))
+        elif drawn or shown(cell):
+            head, body = (drawn.message, picture(drawn)) if drawn else ("What comes out", shown(cell))
+            first = Slide("hand", "By hand", "".join(steps), notes=["Let them take a pencil before the next slide."])
+            last = Slide("figure" if drawn else "table", head, body, "By hand", [drawn.alt] if drawn else [])
+            return at, [first, last], drawn.name if drawn else ""
         elif "hide-input" not in cell.metadata.get("tags", []):
-            slides.append(Slide("code", "By hand: in code", f"<pre><code>{escape(cell.source)}</code></pre>"))
+            steps.append(f"<pre><code>{escape(cell.source)}</code></pre>")
     raise ValueError("what is taken by hand comes to no table and no figure")
 
 
@@ -264,8 +277,7 @@ def deck(chapter: Path) -> list[Slide]:
     parts = exercises.split(nbformat.read(ROOT / "solutions" / chapter.name, as_version=4))[1]
     opening = paragraphs(cells[0].source)
     able = [part for part in opening if part.startswith("- ")]
-    asked = opening[1].strip("*")
-    first = Slide("opening", title(chapter), html(asked), f"Chapter {int(chapter.stem[:2])}", able)
+    first = Slide("opening", title(chapter), html(opening[1]), f"Unrolled, chapter {int(chapter.stem[:2])}", able)
     place, hand, name = by_hand(cells[1:])
     body = sorted([*guesses(cells[1:], but=name), (place, hand)], key=lambda part: part[0])
     last = closing(cells, [mistakes(part) for part in parts])
@@ -288,7 +300,7 @@ def write(into: Path, scripts: tuple[Path, ...]) -> list[Path]:
     decks = {into / f"{path.stem[:2]}.html": path for path in chapters()}
     for target, path in decks.items():
         slides = "\n".join(slide.html() for slide in deck(path))
-        target.write_text(PAGE.format(title=title(path), body=DECK.format(slides=slides)), encoding="utf8")
+        target.write_text(PAGE.format(title=title(path), body=DECK.format(slides=slides, least=LEAST)), encoding="utf8")
     listed = "".join(f'<li><a href="{target.name}">{title(path)}</a></li>' for target, path in decks.items())
     index = f'<main class="index"><h1>Unrolled</h1><ol>{listed}</ol>{KEYS}</main>'
     (into / "index.html").write_text(PAGE.format(title="Unrolled: slides", body=index), encoding="utf8")
