@@ -1,4 +1,4 @@
-"""Make a deck of slides of each chapter, _build/slides/NN.html, out of the chapter and its exercises as they are stored.
+"""Make a deck of slides of each chapter, _build/slides/NN.html, out of the stored chapter and its exercises.
 
 ``make slides`` calls it. A deck asks what the chapter asks: its running question; in each section that has one the
 question before a figure, then the figure with its message; the step by hand; the table at the end; two exercises. What
@@ -48,7 +48,10 @@ ROLES = (
     (re.compile(r"\{cite:t\}`([^`,]+)[^`]*`"), lambda role: formulas.cited(role[1])),
     (re.compile(r"\{eq\}`([^`]+)`"), lambda role: f"({formulas.equation(role[1]).number})"),
     (re.compile(r"\s*\(?\{numref\}`[^`]+`\)?"), lambda role: " the figure" if "(" not in role[0] else ""),
-    (re.compile(r"\{doc\}`(?:\.\./chapters/)?(\d\d-[^`]+)`"), lambda role: title(ROOT / "chapters" / f"{role[1]}.ipynb")),
+    (
+        re.compile(r"\{doc\}`(?:\.\./chapters/)?(\d\d-[^`]+)`"),
+        lambda role: title(ROOT / "chapters" / f"{role[1]}.ipynb"),
+    ),
     (re.compile(r"\{\w+\}`(?:([^`<]+?) <[^`]+>|[^`]*?([^`/]+))`"), lambda role: role[1] or role[2]),
     (re.compile(r"(\$\$[^$]+\$\$) \(eq-[\w-]+\)"), lambda role: role[1]),
     (re.compile(r"\[([^\]]+)\]\([^)\s]+\)"), lambda role: role[1]),
@@ -59,8 +62,8 @@ MARKDOWN.use(dollarmath_plugin, allow_space=False, double_inline=True)
 MARKDOWN.add_render_rule("math_inline", lambda _, tokens, at, *rest: rf"\({escape(tokens[at].content)}\)")
 MARKDOWN.add_render_rule("math_inline_double", lambda _, tokens, at, *rest: rf"\[{escape(tokens[at].content)}\]")
 MARKDOWN.add_render_rule("math_block", lambda _, tokens, at, *rest: rf"<p>\[{escape(tokens[at].content)}\]</p>")
-KEYS = """<p>S opens the speaker's notes, F fills the screen, Esc shows all slides. To print, add <code>?print-pdf</code>
-to a deck's address; <code>?print-pdf&amp;showNotes=separate-page</code> prints the notes, too.</p>"""
+KEYS = """<p>S opens the speaker's notes, F fills the screen, Esc shows all slides. To print, add
+<code>?print-pdf</code> to a deck's address; <code>?print-pdf&amp;showNotes=separate-page</code> prints the notes, too.</p>"""
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -123,7 +126,8 @@ class Slide:
         notes = "".join(map(html, filter(None, self.notes)))
         parts = [f"<h2>{inline(self.head)}</h2>", self.body]
         inside = above + "".join(parts[::-1] if self.kind == "guess" else parts)
-        return f'<section class="{self.kind}"><div class="slide">{inside}</div><aside class="notes">{notes}</aside></section>'
+        aside = f'<aside class="notes">{notes}</aside>'
+        return f'<section class="{self.kind}"><div class="slide">{inside}</div>{aside}</section>'
 
 
 def plain(text: str) -> str:
@@ -159,17 +163,20 @@ def shown(cell: nbformat.NotebookNode) -> str:
     return "\n".join(table for table in found if table.startswith("<table"))
 
 
-def picture(drawn: Figure) -> str:
-    """Return a figure as HTML, with the rest of its caption below."""
+def showing(drawn: Figure, above: str, *notes: str) -> Slide:
+    """Return the slide of a figure: its message, the picture, and the rest of its caption below."""
     rest = " ".join(part for part in sentences(drawn.caption)[1:] if not MOVES.search(part))
     image = f'<img src="figures/{drawn.name}.svg" alt="{escape(plain(drawn.alt))}">'
-    return f"<figure>{image}<figcaption>{inline(rest)}</figcaption></figure>"
+    body = f"<figure>{image}<figcaption>{inline(rest)}</figcaption></figure>"
+    return Slide("figure", drawn.message, body, above, [f"What it shows: {drawn.alt}", *notes])
 
 
-def leading(parts: list[str], at: int, enough: int = 40) -> list[str]:
-    """Return the paragraphs before one, back to the heading, that it takes to understand it if it is short."""
+def leading(parts: list[str], at: int) -> list[str]:
+    """Return the paragraphs before one, back to the heading, that it needs because it is short, or goes on from them."""
     start = at
-    while start and not parts[start - 1].startswith("#") and len(" ".join(parts[start : at + 1]).split()) < enough:
+    while start and not parts[start - 1].startswith("#"):
+        if len(" ".join(parts[start : at + 1]).split()) > 40 and not re.match(r"[a-z$|]", parts[start]):
+            break
         start -= 1
     return parts[start:at]
 
@@ -180,8 +187,10 @@ def question(cell: nbformat.NotebookNode) -> tuple[str, str] | None:
     asks = [part for part in sentences(parts[-1]) if not MOVES.search(part)]
     if parts[-1].startswith("#") or not ASKS.search(asks[-1]):
         return None
-    first = next((at for at in range(len(asks) - 1, max(-1, len(asks) - 4), -1) if asks[at].rstrip("*_)")[-1] == "?"), -1)
-    first = len(asks) - 1 if first < 0 else first - (first > 0 and bool(ASKS.search(asks[first - 1])))
+    questions = [at for at, part in enumerate(asks) if part.rstrip("*_)").endswith("?")]
+    first = max(questions, default=len(asks) - 1)
+    while first - 1 in questions:
+        first -= 1
     before = [*leading(parts, len(parts) - 1), " ".join(asks[:first])]
     return " ".join(asks[first:]), "\n\n".join(before)
 
@@ -201,9 +210,8 @@ def guesses(cells: list[nbformat.NotebookNode], but: str) -> Iterator[tuple[int,
         elif drawn := figure(cell):
             if asked and drawn.name != but:
                 after = [paragraphs(later.source)[0] for later in cells[at + 1 : at + 2] if is_text(later)]
-                shows = Slide("figure", drawn.message, picture(drawn), section, [f"What it shows: {drawn.alt}", *after])
                 guess = Slide("guess", asked[0], html(asked[1]), section, [f"Let them guess. Then: {drawn.message}"])
-                found.setdefault(section, []).append((at, [guess, shows]))
+                found.setdefault(section, []).append((at, [guess, showing(drawn, section, *after)]))
             asked = None
         elif cell.outputs:
             asked = None
@@ -212,12 +220,17 @@ def guesses(cells: list[nbformat.NotebookNode], but: str) -> Iterator[tuple[int,
 
 
 def by_hand(cells: list[nbformat.NotebookNode]) -> tuple[int, list[Slide], str]:
-    """Return the step that is taken by hand: its place, the slides from its task to what comes out, and a figure's name.
+    """Return the step that is taken by hand: the section whose heading says so, or else the first paragraph that does.
 
-    It is the section that says so in its heading; where none does, the first paragraph that does.
+    Returns its place among the cells, the slides from its task to what comes out, and the name of a figure that does.
     """
-    places = [(at, n) for at, cell in enumerate(cells) if is_text(cell) for n, part in enumerate(paragraphs(cell.source))
-              if BY_HAND.search(part)]
+    places = [
+        (at, n)
+        for at, cell in enumerate(cells)
+        if is_text(cell)
+        for n, part in enumerate(paragraphs(cell.source))
+        if BY_HAND.search(part)
+    ]
     heads = [(at, n) for at, n in places if paragraphs(cells[at].source)[n].startswith("#")]
     at, n = (heads or places)[0]
     parts = paragraphs(cells[at].source)
@@ -227,18 +240,20 @@ def by_hand(cells: list[nbformat.NotebookNode]) -> tuple[int, list[Slide], str]:
         tables = [at for at in range(n) if parts[at].startswith("|")]
         given = parts[tables[-1] - 1 : tables[-1] + 1] if tables else leading(parts, n)
         task = [*given, parts[n], *(part for part in parts[n + 1 : n + 2] if part.startswith("$$"))]
+    needed = re.findall(r"\{numref\}`(fig-[\w-]+)`", "".join(task))
+    slides = [showing(drawn, "By hand") for drawn in map(figure, cells[:at]) if drawn and drawn.label in needed]
     steps = [html("\n\n".join(task))]
     for cell in cells[at + 1 :]:
-        drawn = figure(cell)
+        comes, folded = figure(cell) or shown(cell), "hide-input" in cell.metadata.get("tags", [])
         if is_text(cell):
             steps.append(html(cell.source))
-        elif drawn or shown(cell):
-            head, body = (drawn.message, picture(drawn)) if drawn else ("What comes out", shown(cell))
-            first = Slide("hand", "By hand", "".join(steps), notes=["Let them take a pencil before the next slide."])
-            last = Slide("figure" if drawn else "table", head, body, "By hand", [drawn.alt] if drawn else [])
-            return at, [first, last], drawn.name if drawn else ""
-        elif "hide-input" not in cell.metadata.get("tags", []):
+        elif heads and not folded and not (comes and "<pre>" in "".join(steps)):
             steps.append(f"<pre><code>{escape(cell.source)}</code></pre>")
+        if comes:
+            drawn = figure(cell)
+            slides.append(Slide("hand", "By hand", "".join(steps), notes=["Let them take a pencil; then go on."]))
+            slides.append(showing(drawn, "By hand") if drawn else Slide("table", "What comes out", comes, "By hand"))
+            return at, slides, drawn.name if drawn else ""
     raise ValueError("what is taken by hand comes to no table and no figure")
 
 
