@@ -22,20 +22,8 @@ import formulas
 from book import BUILD
 from extensions.gallery import Figure, figure, title
 from notebooks import ROOT, chapters
-from vendor import VendorError, fetch
+from vendor import SLIDES, VendorError, fetch
 
-REVEAL = {
-    "reveal.js@5.2.1": (
-        "359b575dd51bbda32f89b2fd4c7dc46ad7389a805572158916c29252f7a27333",
-        {
-            "dist/reveal.js": "reveal/reveal.js",
-            "dist/reveal.css": "reveal/reveal.css",
-            "plugin/notes/notes.js": "reveal/notes.js",
-            "LICENSE": "reveal/LICENSE",
-        },
-    ),
-}
-LEAST = 20  # pixels: the smallest type of a slide
 CLOSING = "## What we know now"
 ASKS = re.compile(r"\?[*_)]*$|\bguess\b", re.IGNORECASE)
 EXPECTS = re.compile(r"\b(guess|expect|will|would)\b", re.IGNORECASE)
@@ -63,7 +51,8 @@ MARKDOWN.add_render_rule("math_inline", lambda _, tokens, at, *rest: rf"\({escap
 MARKDOWN.add_render_rule("math_inline_double", lambda _, tokens, at, *rest: rf"\[{escape(tokens[at].content)}\]")
 MARKDOWN.add_render_rule("math_block", lambda _, tokens, at, *rest: rf"<p>\[{escape(tokens[at].content)}\]</p>")
 KEYS = """<p>S opens the speaker's notes, F fills the screen, Esc shows all slides. To print, add
-<code>?print-pdf</code> to a deck's address; <code>?print-pdf&amp;showNotes=separate-page</code> prints the notes, too.</p>"""
+<code>?print-pdf</code> to a deck's address, or <code>?print-pdf&amp;showNotes=separate-page</code> for the notes,
+too.</p>"""
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -85,21 +74,7 @@ DECK = """<div class="reveal"><div class="slides">
 <script src="mathjax/es5/tex-mml-chtml.js"></script>
 <script src="reveal/reveal.js"></script>
 <script src="reveal/notes.js"></script>
-<script>
-MathJax.startup.promise.then(() => {{
-  for (const slide of document.querySelectorAll(".slide")) {{
-    for (let size = 36; size >= {least}; size--) {{
-      slide.style.fontSize = `${{size}}px`;
-      if (slide.scrollHeight <= slide.clientHeight && slide.scrollWidth <= slide.clientWidth) break;
-    }}
-  }}
-  document.body.classList.remove("sizing");
-  Reveal.initialize({{
-    width: 1280, height: 720, margin: 0, center: false, controls: false, slideNumber: true, hash: true,
-    transition: "none", plugins: [RevealNotes],
-  }});
-}});
-</script>"""
+<script src="slides.js"></script>"""
 
 
 @dataclass(frozen=True)
@@ -157,6 +132,11 @@ def sentences(text: str) -> list[str]:
     return SENTENCES.split(" ".join(text.split()))
 
 
+def is_text(cell: nbformat.NotebookNode) -> bool:
+    """Tell whether a cell holds Markdown."""
+    return cell.cell_type == "markdown"
+
+
 def shown(cell: nbformat.NotebookNode) -> str:
     """Return the tables that a code cell displays, as HTML."""
     found = [output.data["text/html"] for output in cell.get("outputs", []) if "text/html" in output.get("data", {})]
@@ -172,7 +152,7 @@ def showing(drawn: Figure, above: str, *notes: str) -> Slide:
 
 
 def leading(parts: list[str], at: int) -> list[str]:
-    """Return the paragraphs before one, back to the heading, that it needs because it is short, or goes on from them."""
+    """Return the paragraphs before one, as far as its heading, that it needs: it is short, or goes on from them."""
     start = at
     while start and not parts[start - 1].startswith("#"):
         if len(" ".join(parts[start : at + 1]).split()) > 40 and not re.match(r"[a-z$|]", parts[start]):
@@ -224,42 +204,31 @@ def by_hand(cells: list[nbformat.NotebookNode]) -> tuple[int, list[Slide], str]:
 
     Returns its place among the cells, the slides from its task to what comes out, and the name of a figure that does.
     """
-    places = [
-        (at, n)
-        for at, cell in enumerate(cells)
-        if is_text(cell)
-        for n, part in enumerate(paragraphs(cell.source))
-        if BY_HAND.search(part)
-    ]
-    heads = [(at, n) for at, n in places if paragraphs(cells[at].source)[n].startswith("#")]
-    at, n = (heads or places)[0]
-    parts = paragraphs(cells[at].source)
+    texts = [(at, paragraphs(cell.source)) for at, cell in enumerate(cells) if is_text(cell)]
+    places = [(at, n, parts) for at, parts in texts for n, part in enumerate(parts) if BY_HAND.search(part)]
+    heads = [place for place in places if place[2][place[1]].startswith("#")]
+    at, n, parts = (heads or places)[0]
     if heads:
         task = parts[n + 1 :]
     else:
-        tables = [at for at in range(n) if parts[at].startswith("|")]
+        tables = [number for number in range(n) if parts[number].startswith("|")]
         given = parts[tables[-1] - 1 : tables[-1] + 1] if tables else leading(parts, n)
         task = [*given, parts[n], *(part for part in parts[n + 1 : n + 2] if part.startswith("$$"))]
     needed = re.findall(r"\{numref\}`(fig-[\w-]+)`", "".join(task))
     slides = [showing(drawn, "By hand") for drawn in map(figure, cells[:at]) if drawn and drawn.label in needed]
     steps = [html("\n\n".join(task))]
     for cell in cells[at + 1 :]:
-        comes, folded = figure(cell) or shown(cell), "hide-input" in cell.metadata.get("tags", [])
+        drawn, folded = figure(cell), "hide-input" in cell.metadata.get("tags", [])
+        comes = drawn or shown(cell)
         if is_text(cell):
             steps.append(html(cell.source))
         elif heads and not folded and not (comes and "<pre>" in "".join(steps)):
             steps.append(f"<pre><code>{escape(cell.source)}</code></pre>")
         if comes:
-            drawn = figure(cell)
             slides.append(Slide("hand", "By hand", "".join(steps), notes=["Let them take a pencil; then go on."]))
             slides.append(showing(drawn, "By hand") if drawn else Slide("table", "What comes out", comes, "By hand"))
             return at, slides, drawn.name if drawn else ""
     raise ValueError("what is taken by hand comes to no table and no figure")
-
-
-def is_text(cell: nbformat.NotebookNode) -> bool:
-    """Tell whether a cell holds Markdown."""
-    return cell.cell_type == "markdown"
 
 
 def closing(cells: list[nbformat.NotebookNode], wrong: list[str]) -> Slide:
@@ -311,11 +280,12 @@ def write(into: Path, scripts: tuple[Path, ...]) -> list[Path]:
     for folder in scripts:
         shutil.copytree(folder, into, dirs_exist_ok=True)
     shutil.copytree(ROOT / "figures", into / "figures", ignore=shutil.ignore_patterns("demonstrations", "*.md"))
-    shutil.copy2(Path(__file__).with_suffix(".css"), into)
+    for suffix in (".css", ".js"):
+        shutil.copy2(Path(__file__).with_suffix(suffix), into)
     decks = {into / f"{path.stem[:2]}.html": path for path in chapters()}
     for target, path in decks.items():
         slides = "\n".join(slide.html() for slide in deck(path))
-        target.write_text(PAGE.format(title=title(path), body=DECK.format(slides=slides, least=LEAST)), encoding="utf8")
+        target.write_text(PAGE.format(title=title(path), body=DECK.format(slides=slides)), encoding="utf8")
     listed = "".join(f'<li><a href="{target.name}">{title(path)}</a></li>' for target, path in decks.items())
     index = f'<main class="index"><h1>Unrolled</h1><ol>{listed}</ol>{KEYS}</main>'
     (into / "index.html").write_text(PAGE.format(title="Unrolled: slides", body=index), encoding="utf8")
@@ -326,7 +296,7 @@ def main() -> None:
     """Make the decks."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     try:
-        scripts = fetch(BUILD / "vendor"), fetch(BUILD / "vendor-slides", REVEAL)
+        scripts = fetch(BUILD / "vendor"), fetch(BUILD / "vendor-slides", SLIDES)
     except VendorError as error:
         raise SystemExit(f"make slides needs npm, which brings reveal.js and MathJax once: {error}.") from None
     write(BUILD / "slides", scripts)
