@@ -5,7 +5,6 @@ question before a figure, then the figure with its message; the step by hand; th
 the chapter says about a figure, and what students get wrong, stands in the speaker's notes. Nothing is executed.
 """
 
-import argparse
 import re
 import shutil
 from collections.abc import Iterator
@@ -223,7 +222,8 @@ def by_hand(cells: list[nbformat.NotebookNode]) -> tuple[int, list[Slide], str]:
         if is_text(cell):
             steps.append(html(cell.source))
         elif heads and not folded and not (comes and "<pre>" in "".join(steps)):
-            steps.append(f"<pre><code>{escape(cell.source)}</code></pre>")
+            code = re.sub(r"\n{3,}", "\n\n", cell.source)
+            steps.append(f"<pre><code>{escape(code)}</code></pre>")
         if comes:
             slides.append(Slide("hand", "By hand", "".join(steps), notes=["Let them take a pencil; then go on."]))
             slides.append(showing(drawn, "By hand") if drawn else Slide("table", "What comes out", comes, "By hand"))
@@ -287,14 +287,13 @@ def write(into: Path, scripts: tuple[Path, ...]) -> list[Path]:
         slides = "\n".join(slide.html() for slide in deck(path))
         target.write_text(PAGE.format(title=title(path), body=DECK.format(slides=slides)), encoding="utf8")
     listed = "".join(f'<li><a href="{target.name}">{title(path)}</a></li>' for target, path in decks.items())
-    index = f'<main class="index"><h1>Unrolled</h1><ol>{listed}</ol>{KEYS}</main>'
+    index = f'<main class="index"><h1>Unrolled: slides</h1><ol>{listed}</ol>{KEYS}</main>'
     (into / "index.html").write_text(PAGE.format(title="Unrolled: slides", body=index), encoding="utf8")
     return list(decks)
 
 
 def main() -> None:
     """Make the decks."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
     try:
         scripts = fetch(BUILD / "vendor"), fetch(BUILD / "vendor-slides", SLIDES)
     except VendorError as error:

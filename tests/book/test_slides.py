@@ -154,6 +154,5 @@ def test_without_npm_the_command_says_what_is_missing(monkeypatch):
         raise vendor.VendorError("npm is not installed")
 
     monkeypatch.setattr(slides, "fetch", fetch)
-    monkeypatch.setattr("sys.argv", ["slides.py"])
     with pytest.raises(SystemExit, match=r"make slides needs npm.*npm is not installed"):
         slides.main()
