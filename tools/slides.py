@@ -150,6 +150,11 @@ def showing(drawn: Figure, above: str, *notes: str) -> Slide:
     return Slide("figure", drawn.message, body, above, [f"What it shows: {drawn.alt}", *notes])
 
 
+def after(cells: list[nbformat.NotebookNode], at: int) -> list[str]:
+    """Return what the text says directly after a cell: its next paragraph, if there is one."""
+    return [paragraphs(cell.source)[0] for cell in cells[at + 1 : at + 2] if is_text(cell)]
+
+
 def leading(parts: list[str], at: int) -> list[str]:
     """Return the paragraphs before one, as far as its heading, that it needs: it is short, or goes on from them."""
     start = at
@@ -188,9 +193,8 @@ def guesses(cells: list[nbformat.NotebookNode], but: str) -> Iterator[tuple[int,
             asked = question(cell)
         elif drawn := figure(cell):
             if asked and drawn.name != but:
-                after = [paragraphs(later.source)[0] for later in cells[at + 1 : at + 2] if is_text(later)]
                 guess = Slide("guess", asked[0], html(asked[1]), section, [f"Let them guess. Then: {drawn.message}"])
-                found.setdefault(section, []).append((at, [guess, showing(drawn, section, *after)]))
+                found.setdefault(section, []).append((at, [guess, showing(drawn, section, *after(cells, at))]))
             asked = None
         elif cell.outputs:
             asked = None
@@ -216,7 +220,7 @@ def by_hand(cells: list[nbformat.NotebookNode]) -> tuple[int, list[Slide], str]:
     needed = re.findall(r"\{numref\}`(fig-[\w-]+)`", "".join(task))
     slides = [showing(drawn, "By hand") for drawn in map(figure, cells[:at]) if drawn and drawn.label in needed]
     steps = [html("\n\n".join(task))]
-    for cell in cells[at + 1 :]:
+    for here, cell in enumerate(cells[at + 1 :], start=at + 1):
         drawn, folded = figure(cell), "hide-input" in cell.metadata.get("tags", [])
         comes = drawn or shown(cell)
         if is_text(cell):
@@ -226,7 +230,8 @@ def by_hand(cells: list[nbformat.NotebookNode]) -> tuple[int, list[Slide], str]:
             steps.append(f"<pre><code>{escape(code)}</code></pre>")
         if comes:
             slides.append(Slide("hand", "By hand", "".join(steps), notes=["Let them take a pencil; then go on."]))
-            slides.append(showing(drawn, "By hand") if drawn else Slide("table", "What comes out", comes, "By hand"))
+            table = Slide("table", "What comes out", comes, "By hand", ["Who has the same?", *after(cells, here)])
+            slides.append(showing(drawn, "By hand", *after(cells, here)) if drawn else table)
             return at, slides, drawn.name if drawn else ""
     raise ValueError("what is taken by hand comes to no table and no figure")
 
@@ -250,7 +255,7 @@ def task(exercise: exercises.Exercise) -> Slide:
     """Return an exercise for the room, with its hints and its mistakes in the notes."""
     text, *hints = exercise.cells[0].source.split("<details>")
     text = exercises.HEADING.sub("", text).replace(formulas.FROM, "").replace(formulas.TO, "")
-    hints = [re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", hint)).strip() for hint in hints]
+    hints = [re.sub(r"\s+", " ", re.sub(r"</?(details|summary)>", " ", hint)).strip() for hint in hints]
     about = f"Exercise {exercise.number}, {exercise.kind.lower()}, {exercise.minutes} minutes"
     return Slide("task", exercise.title, html(text), about, [*hints, mistakes(exercise)])
 
