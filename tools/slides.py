@@ -230,9 +230,10 @@ def by_hand(cells: list[nbformat.NotebookNode]) -> tuple[int, list[Slide], str]:
             steps.append(f"<pre><code>{escape(code)}</code></pre>")
         if comes:
             slides.append(Slide("hand", "By hand", "".join(steps), notes=["Let them take a pencil; then go on."]))
-            table = Slide("table", "What comes out", comes, "By hand", ["Who has the same?", *after(cells, here)])
-            slides.append(showing(drawn, "By hand", *after(cells, here)) if drawn else table)
-            return at, slides, drawn.name if drawn else ""
+            said = after(cells, here)
+            if drawn:
+                return at, [*slides, showing(drawn, "By hand", *said)], drawn.name
+            return at, [*slides, Slide("table", "What comes out", comes, "By hand", ["Who has the same?", *said])], ""
     raise ValueError("what is taken by hand comes to no table and no figure")
 
 
