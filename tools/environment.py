@@ -65,7 +65,8 @@ def main():
         return
     print("Installing into .venv with Python %d.%d (some minutes the first time)" % sys.version_info[:2], flush=True)
     shutil.rmtree(VENV, ignore_errors=True)
-    pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "install", "--disable-pip-version-check"]
+    folder = "Scripts" if os.name == "nt" else "bin"
+    pip = [os.path.join(VENV, folder, "python"), "-m", "pip", "install", "--disable-pip-version-check"]
     pip += ["--requirement", "requirements.txt", "--constraint", "constraints.txt", "--editable", "."]
     for command in ([sys.executable, "-m", "venv", VENV], pip):
         if subprocess.call(command, cwd=ROOT):

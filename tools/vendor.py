@@ -1,6 +1,6 @@
-"""Fetch the scripts that the pages need, so that the site serves them itself and tells no third party who reads.
+"""Fetch the scripts that pages and slides need, so that these bring them and tell no third party who reads.
 
-They come from npm packages at fixed versions with known hashes, and stay in _build/vendor.
+They come from npm packages at fixed versions with known hashes, and stay in _build.
 """
 
 import hashlib
@@ -17,6 +17,16 @@ PACKAGES = {
             "es5/tex-mml-chtml.js": "mathjax/es5/tex-mml-chtml.js",
             "es5/input/tex/extensions": "mathjax/es5/input/tex/extensions",
             "es5/output/chtml/fonts": "mathjax/es5/output/chtml/fonts",
+        },
+    ),
+}
+SLIDES = {
+    "reveal.js@5.2.1": (
+        "359b575dd51bbda32f89b2fd4c7dc46ad7389a805572158916c29252f7a27333",
+        {
+            "dist/reveal.js": "reveal/reveal.js",
+            "dist/reveal.css": "reveal/reveal.css",
+            "plugin/notes/notes.js": "reveal/notes.js",
         },
     ),
 }

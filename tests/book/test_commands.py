@@ -68,7 +68,27 @@ def test_constraints_pin_every_requirement_at_the_same_version_and_more():
     assert not {name for name in frozen if name.startswith(("nvidia", "triton", "cuda"))}, "of one platform only"
 
 
+def test_the_container_has_a_python_for_the_book_and_runs_one_of_its_commands():
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf8"))
+    version = re.fullmatch(r"python:(3)\.(\d+)", container["image"]).groups()
+    assert environment.obstacle(tuple(map(int, version)), has_venv=True) is None
+    assert re.search(rf"^{container['postCreateCommand'].removeprefix('make ')}: environment", makefile(), re.MULTILINE)
+
+
 # The commands
+
+
+def makefile() -> str:
+    return (ROOT / "Makefile").read_text(encoding="utf8")
+
+
+def test_what_a_reader_without_make_types_is_what_make_runs():
+    page = (ROOT / "pages" / "running.md").read_text(encoding="utf8")
+    rows = re.findall(r"^\| `(make [^`]+)` \| `([^`]+)` \|$", page, re.MULTILINE)
+    assert len(rows) > 4
+    for command, typed in rows:
+        printed = subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert printed.stdout.splitlines()[-1].split() == [".venv/bin/python", *typed.split()]
 
 
 def test_help_lists_every_command():

@@ -18,7 +18,14 @@ DOCUMENTS = (
     *("README.md", "CONTRIBUTING.md", "pages/running.md", "pages/teaching.md"),  # these name commands
     *("CHANGELOG.md", "LICENSE-TEXT.md", "intro.md"),
 )
-MADE_LATER = {".venv", "_build/html", "_build/html/index.html", ".venv/bin/activate"}
+MADE_LATER = {
+    ".venv",
+    "_build/html",
+    "_build/html/index.html",
+    "_build/slides/index.html",
+    ".venv/Scripts/python",
+    ".venv/bin/activate",
+}
 MADE_LATER |= {"my.txt", "another.txt", "runs/my"}  # by a reader
 OF_A_COURSE = re.compile(r"(\.\./handed-in|source|release|submitted|feedback)(/|$)|ada\.ipynb|nbgrader_config\.py")
 PATHLIKE = re.compile(r"[\w.-]*/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|py|yml|cff|bib|ipynb)|\.venv")

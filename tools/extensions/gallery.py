@@ -51,13 +51,18 @@ class Figure:
         return re.split(r"(?<=[.?!])\s", self.caption, maxsplit=1)[0]
 
 
+def figure(cell: dict) -> Figure | None:
+    """Return the figure that a cell saves, which its metadata names and describe; None if it saves none."""
+    metadata = cell["metadata"].get("mystnb", {})
+    if "plots.save(" not in "".join(cell["source"]) or "figure" not in metadata:
+        return None
+    texts = (metadata["image"]["alt"], metadata["figure"]["caption"], metadata["figure"]["name"])
+    return Figure(metadata["figure"]["name"].removeprefix("fig-"), *(" ".join(text.split()) for text in texts))
+
+
 def figures(notebook: Path) -> Iterator[Figure]:
-    """Yield the figures that a chapter saves, in its order: the metadata of their cells name and describe them."""
-    for cell in cells(notebook):
-        metadata = cell["metadata"].get("mystnb", {})
-        if "plots.save(" in "".join(cell["source"]) and (figure := metadata.get("figure")):
-            texts = (metadata["image"]["alt"], figure["caption"], figure["name"])
-            yield Figure(figure["name"].removeprefix("fig-"), *(" ".join(text.split()) for text in texts))
+    """Yield the figures that a chapter saves, in its order."""
+    yield from filter(None, map(figure, cells(notebook)))
 
 
 def title(notebook: Path) -> str:
