@@ -48,7 +48,6 @@ def test_what_cannot_run_in_a_page_is_refused_with_the_remedy(model, vocabulary,
         ({}, (SOURCES, SOURCES), "the vocabulary of the targets has 11 symbols and the model 13; give the"),
         ({"attention": "additive"}, (SOURCES, TARGETS), "not scaled; a page runs a model that has"),
         ({"attention": "dot"}, (SOURCES, TARGETS), "the attention is not scaled"),
-        ({"attention": None}, (SOURCES, TARGETS), "the attention is not scaled"),
         ({"num_layers": 2}, (SOURCES, TARGETS), "num_layers is 2; a page runs an encoder–decoder of one layer"),
     ],
 )  # fmt: skip
