@@ -43,7 +43,7 @@ Unrolled.asks = async (place, _networks, { keys, values, query, range, sizes }) 
       line(toPlane([0, -far]), toPlane([0, far]), "pg-grid"),
     ];
     const arrows = keys.flatMap((key, j) => {
-      const beside = key.map((entry, n) => entry + [0.5, 0.4][n] * Math.sign(entry || 1));
+      const beside = key.map((entry) => entry * (1 + 0.5 / Math.hypot(...key)));
       return [
         line(toPlane([0, 0]), toPlane(key), "pg-key", 1.5 + 6 * weights[j]),
         dot(toPlane(key), 3, "pg-end"),
