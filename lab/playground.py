@@ -96,7 +96,7 @@ METRICS = {
         ("lag_bin",),
     ),
     "name_asked": Metric("questions", "how many there were", ("lag_bin",)),
-    "exact": Metric("", "the share of new dates that were rewritten without a mistake"),
+    "exact": Metric("", "the share of new sources that were rewritten without a mistake"),
     "kilobytes": Metric("kB", "the size of the script, compressed as a server sends it"),
     "digest": Metric("", "the checksum that the script ends with"),
 }
@@ -114,6 +114,18 @@ def _of_words(core: str) -> Config:
     return {"name": f"{core}-words", "bits": 8} | names.preferred(core)
 
 
+def _answering(name: str, task: dict[str, Any], *, hidden_size: int, attention: str | None = "scaled") -> Config:
+    options = {"hidden_size": hidden_size, "embedding_size": 16, "direction": "both", "attention": attention}
+    return {
+        "name": name,
+        "task": task,
+        "asked": 1000,
+        "model": model("EncoderDecoder", core="gru", **options),
+        "recipe": recipe(updates=1000, batch=64, seq_len=1, carry=False, learning_rate=1e-2),
+        "validations": 0,
+    }
+
+
 def _contenders() -> dict[str, Config | Callable[[], Config]]:
     contenders: dict[str, Config | Callable[[], Config]] = {f"{core}-words": partial(_of_words, core) for core in CORES}
     for core in CORES:
@@ -126,15 +138,11 @@ def _contenders() -> dict[str, Config | Callable[[], Config]]:
             "recipe": recipe(learning_rate=rate, batch=32, seq_len=64, reset=0.02, updates=3000),
             "validations": 0,
         }
-    attention = {"direction": "both", "attention": "scaled"}
-    contenders["gru-dates"] = {
-        "name": "gru-dates",
-        "task": {"name": "dates", "options": {"first": 1900, "last": 2099}},
-        "asked": 1000,
-        "model": model("EncoderDecoder", core="gru", hidden_size=48, embedding_size=16, **attention),
-        "recipe": recipe(updates=1000, batch=64, seq_len=1, carry=False, learning_rate=1e-2),
-        "validations": 0,
-    }
+    dates = {"name": "dates", "options": {"first": 1900, "last": 2099}}
+    contenders["gru-dates"] = _answering("gru-dates", dates, hidden_size=48)
+    reversal = {"name": "reversal", "options": {"longest": 10, "letters": 26}}
+    for name, attention in {"gru-attention": "scaled", "gru-one-vector": None}.items():
+        contenders[name] = _answering(name, reversal, hidden_size=32, attention=attention)
     return contenders
 
 

@@ -15,9 +15,10 @@ from lab import playground
 from places import ROOT
 from running import READ, REWRITE, half_lives, in_python, largest_difference, rewritten, sign_changes, source
 from unrolled import records
+from unrolled.decoding import translate
 from unrolled.figures import live
 from unrolled.models import EncoderDecoder, LanguageModel
-from unrolled.tasks.rewriting import Dates
+from unrolled.tasks.rewriting import START, STOP, Dates
 from unrolled.text import WordVocabulary, stories
 
 pytestmark = pytest.mark.book
@@ -41,7 +42,11 @@ def test_every_network_is_the_one_that_was_measured_and_no_larger_than_a_page_ta
 
 def test_the_page_has_every_demonstration_with_networks_that_there_are_and_a_picture():
     shown = re.findall(r"^:file: \.\./figures/demonstration-(\w+)\.html$", PAGE, re.MULTILINE)
-    assert shown == live.with_pictures() == ["race", "guesses", "expects", "remembers", "gates", "writes", "looks"]
+    assert (
+        shown
+        == live.with_pictures()
+        == ["race", "guesses", "expects", "remembers", "gates", "writes", "looks", "answers"]
+    )
     for name in shown:
         assert set(live.descriptions()[name]["networks"]) <= set(RECORD)
         assert (tool.book.PICTURES / f"{name}.png").is_file(), "photograph it: make playground"
@@ -109,7 +114,8 @@ def model_of(script: str) -> tuple[LanguageModel | EncoderDecoder, dict]:
     names, cells = {"E": "embedding.weight", "b_y": "output.bias"}, {"0": "core.layers.0"}
     if "sources" in head:
         sizes = len(head["sources"]), len(head["symbols"])
-        model = EncoderDecoder(*sizes, direction="both", attention="scaled", **options)
+        attention = "scaled" if "W_q" in parts else None
+        model = EncoderDecoder(*sizes, direction="both", attention=attention, **options)
         names |= {"E_x": "source_embedding.weight", "W_b": "bridge.weight", "b_b": "bridge.bias"}
         names |= {"W_q": "score.query.weight", "W_k": "score.key.weight", "W_sy": "output.weight"}
         names |= {"W_a": "combine.weight", "b_a": "combine.bias"}
@@ -223,9 +229,11 @@ def test_what_runs_in_the_page_is_what_runs_in_python(browser, label):
     for name in ("engine", "encoder_decoder"):
         page.add_script_tag(content=source(name))
     page.add_script_tag(content=script.replace(f'unrolledWeights["{label}"]', "unrolledWeights.test"))
-    if label == "gru-dates":
-        read = torch.tensor([head["sources"].index(letter) for letter in data("looks")["text"]])
-        written = torch.tensor([0, *(head["symbols"].index(symbol) for symbol in "1987-06-24")])
+    if "sources" in head:
+        text = data("looks" if label == "gru-dates" else "answers")["text"]
+        target = "1987-06-24" if label == "gru-dates" else text[::-1]
+        read = torch.tensor([head["sources"].index(letter) for letter in text])
+        written = torch.tensor([0, *(head["symbols"].index(symbol) for symbol in target)])
         computed = torch.tensor(page.evaluate(REWRITE, [read.tolist(), written.tolist()]), dtype=torch.float64)
         expected = torch.tensor(rewritten(model, read, written), dtype=torch.float64)
         difference = (computed - expected).abs().max()
@@ -262,6 +270,43 @@ def test_with_shuffled_weights_the_dashes_of_a_date_stay_and_its_digits_do_not(b
     assert "".join(right) == "1987-06-24"
     kept = np.mean([[place in enumerate(each) for place in enumerate(right)] for each in shuffled], axis=0)
     assert kept[[4, 7]].min() > 0.8 and kept[[1, 2, 3, 8, 9]].mean() < 0.6, kept
+
+
+@torch.no_grad()
+def test_symbol_by_symbol_both_networks_write_what_python_writes(browser, tmp_path):
+    labels = live.descriptions()["answers"]["networks"]
+    networks = {label: model_of((tool.MODELS / f"{label}.js").read_text(encoding="utf8")) for label in labels}
+    tool.book.lay_out_demonstrations(tmp_path)
+    (tmp_path / "page.html").write_text(f'<!doctype html><meta charset="utf-8">{live.figure("answers")}', "utf8")
+    page, right = browser.new_page(), {}
+    page.goto((tmp_path / "page.html").as_uri())
+    page.wait_for_selector("figure[data-ready]")
+    boxes = dict(zip(labels, page.locator(".pg-parts > div").all(), strict=True))
+    read = "word => document.querySelector('[role=img]').ariaLabel.includes(`: ${word}.`)"
+    for word in (data("answers")["text"], "unrolled", "gate"):
+        page.get_by_label("your text").fill(word)
+        page.wait_for_function(read, arg=word)
+        page.get_by_role("button", name="Start again").click()
+        for t in range(1, len(word) + 1):
+            for label, (model, head) in networks.items():
+                of = torch.tensor([[head["sources"].index(letter) for letter in word]]), torch.tensor([len(word)])
+                (best,) = translate(model, *of, start=START, stop=STOP, length=t)
+                written = "".join("■" if n == STOP else head["symbols"][n] for n in best.tokens.tolist())
+                assert boxes[label].get_by_role("img").get_attribute("aria-label").endswith(f": {written}.")
+                right[label, word] = sum(a == b for a, b in zip(written, word[::-1], strict=False))
+                if label == "gru-attention":
+                    before = torch.tensor([[START, *best.tokens.tolist()[:-1]]])
+                    alpha = model.look(before, model.encode(*of))[2][0, -1]
+                    ways = boxes[label].locator(".pg-way").all()
+                    shares = torch.tensor([float(way.get_attribute("opacity")) for way in ways])
+                    assert (shares - alpha).abs().max() < 1e-6
+            page.get_by_role("button", name="Next symbol").click()
+        said = page.locator(".pg-score").first.inner_text()
+        page.wait_for_function("said => document.querySelector('[aria-live]').textContent.includes(said)", arg=said)
+    page.close()
+    for word in ("recurrent", "unrolled"):
+        assert right["gru-attention", word] == len(word) >= right["gru-one-vector", word] + 2
+    assert right["gru-one-vector", "gate"] == 4
 
 
 def test_every_example_of_a_date_is_spelt_with_letters_that_the_network_reads():

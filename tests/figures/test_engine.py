@@ -197,6 +197,7 @@ def rewriting(browser, model, right="", wrong=""):
 @pytest.mark.parametrize("core, direction", [("rnn", "forward"), ("gru", "backward"), ("lstm", "both")])
 def test_an_encoder_decoder_looks_and_predicts_as_in_python(browser, core, direction):
     assert rewriting(browser, rewriter(core, direction=direction)) < CLOSE
+    assert rewriting(browser, rewriter(core, direction=direction, attention=None)) < CLOSE
 
 
 @pytest.mark.parametrize(

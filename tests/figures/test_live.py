@@ -48,7 +48,6 @@ def test_what_cannot_run_in_a_page_is_refused_with_the_remedy(model, vocabulary,
         ({}, (SOURCES, SOURCES), "the vocabulary of the targets has 11 symbols and the model 13; give the"),
         ({"attention": "additive"}, (SOURCES, TARGETS), "not scaled; a page runs a model that has"),
         ({"attention": "dot"}, (SOURCES, TARGETS), "the attention is not scaled"),
-        ({"attention": None}, (SOURCES, TARGETS), "the attention is not scaled"),
         ({"num_layers": 2}, (SOURCES, TARGETS), "num_layers is 2; a page runs an encoder–decoder of one layer"),
     ],
 )  # fmt: skip
@@ -445,6 +444,23 @@ def test_each_symbol_that_is_written_shows_where_it_looks(shown):
     expect(looks.locator("[aria-live]")).to_have_text(f"It writes {text}")
     looks.get_by_label("your text").fill("")
     expect(looks.locator(".pg-score")).to_have_text("There is nothing to read yet.")
+
+
+def test_an_encoder_decoder_without_attention_answers_and_the_stop_is_its_end(shown):
+    model = rewriter("gru", attention=None)
+    _, frame = shown(model, (SOURCES, TARGETS))
+    answers = figure(frame, "answers")
+    answers.get_by_label("your text").fill("a bü cad")
+    read, target = SOURCES.encode("a b cad"), [0]
+    while len(target) <= 40 and target[-1] != 1:
+        steps = torch.tensor(rewritten(model, read, torch.tensor(target)))
+        target.append(int(steps[-1, : len(TARGETS)].argmax()))
+    written = "".join("■" if n == 1 else TARGETS.symbols[n] for n in target[1:])
+    expect(answers.get_by_role("img")).to_have_attribute("aria-label", re.compile(r"Read: a␣b␣cad\."))
+    answers.get_by_role("button", name="Write on").click()
+    expect(answers.get_by_role("img")).to_have_attribute("aria-label", re.compile(rf"one vector: {written}\.$"))
+    answers.get_by_label("your text").fill("")
+    expect(answers.locator(".pg-score")).to_have_text("There is nothing to read yet.")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -42,7 +42,7 @@ REWRITE = """([source, target]) => {
         const step = model.step(number, state);
         state = step.state;
         const kept = model.cell.state.flatMap((name) => [...state.state[name]]);
-        return [...Unrolled.softmax(step.logits), ...step.weights, ...kept];
+        return [...Unrolled.softmax(step.logits), ...(step.weights ?? []), ...kept];
     });
 }"""
 
@@ -63,8 +63,10 @@ def rewritten(model: EncoderDecoder, source: torch.Tensor, target: torch.Tensor)
     state, steps = model.encode(source[None], torch.tensor([len(source)])), []
     for number in target:
         seen, state, alpha = model.look(number[None, None], state)
-        parts = state[0] if isinstance(state[0], tuple) else state[:1]
-        values = [model.output(seen)[0, 0].softmax(dim=0), alpha[0, 0], *(part[0] for part in parts)]
+        core = state if alpha is None else state[0]
+        parts = core if isinstance(core, tuple) else (core,)
+        looked = [] if alpha is None else [alpha[0, 0]]
+        values = [model.output(seen)[0, 0].softmax(dim=0), *looked, *(part[0] for part in parts)]
         steps.append(torch.cat(values).tolist())
     return steps
 

@@ -51,7 +51,7 @@ def demonstration(model: nn.Module | str, vocabulary: Any = None, **data: Any) -
 
     Args:
         model: a `LanguageModel` with the book's own RNN, LSTM or GRU, of at most a million weights; or an
-            `EncoderDecoder` of them with one layer and scaled attention; or the name of one of the book's
+            `EncoderDecoder` of them with one layer and scaled attention, or none; or the name of one of the book's
             demonstrations, such as ``"expects"``, with the book's own networks.
         vocabulary: the symbols that it was trained on; of an encoder–decoder the pair of those of sources and targets;
             nothing for a demonstration of the book.
@@ -60,7 +60,7 @@ def demonstration(model: nn.Module | str, vocabulary: Any = None, **data: Any) -
 
     Returns:
         What Jupyter and Colab display: what the network expects, what its gates do, and what it writes; of an
-        encoder–decoder, what it writes and where it looks.
+        encoder–decoder, what it writes and, with attention, where it looks.
 
     Raises:
         ValueError: the model is of another kind or too large, the vocabulary is not the model's, a weight is beyond
@@ -81,7 +81,7 @@ def demonstration(model: nn.Module | str, vocabulary: Any = None, **data: Any) -
         return Demonstration(_page([model], shown, networks, description.get("parts")), model, data)
     weights = weights_script("your", model, vocabulary)
     if type(model).__name__ == "EncoderDecoder":
-        names = ["looks"]
+        names = ["answers"] if model.score is None else ["looks"]
     else:
         gated = type(layers_of(model)[0]).__name__ != "RNNCell"
         names = ["expects", "writes"] + (["gates"] if gated else [])

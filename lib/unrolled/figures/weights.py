@@ -125,16 +125,17 @@ def _language_model(model: nn.Module) -> tuple[list[nn.Module], dict[str, torch.
 def _encoder_decoder(model: nn.Module) -> tuple[list[nn.Module], dict[str, torch.Tensor]]:
     if model.num_layers != 1:
         raise ValueError(f"num_layers is {model.num_layers}; a page runs an encoder–decoder of one layer")
-    if type(model.score).__name__ != "ProductScore" or model.score.scale == 1:
-        raise ValueError("the attention is not scaled; a page runs a model that has attention='scaled'")
+    if model.score is not None and (type(model.score).__name__ != "ProductScore" or model.score.scale == 1):
+        raise ValueError("the attention is not scaled; a page runs a model that has attention='scaled', or None")
     (readers,) = model.encoder.layers
     cell, *_ = _cells_of([*model.core.layers, *readers.values()])
     matrices = {"E": model.embedding.weight, "E_x": model.source_embedding.weight} | _weights_of(cell, "0")
     for side, reader in readers.items():
         matrices |= _weights_of(reader, side)
     matrices |= {"W_b": model.bridge.weight, "b_b": model.bridge.bias}
-    matrices |= {"W_q": model.score.query.weight, "W_k": model.score.key.weight}
-    matrices |= {"W_a": model.combine.weight, "b_a": model.combine.bias}
+    if model.score is not None:
+        matrices |= {"W_q": model.score.query.weight, "W_k": model.score.key.weight}
+        matrices |= {"W_a": model.combine.weight, "b_a": model.combine.bias}
     return [cell], matrices | {"W_sy": model.output.weight, "b_y": model.output.bias}
 
 

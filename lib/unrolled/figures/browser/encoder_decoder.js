@@ -1,6 +1,6 @@
-// The encoder–decoder with attention of chapter 11, as
-// lib/unrolled/models/encoder_decoder.py has it: one network reads the source from both
-// sides, another writes the target and looks at all of the source at every step.
+// The encoder–decoder of chapter 11, as lib/unrolled/models/encoder_decoder.py has it:
+// one network reads the source from both sides, another writes the target and, with
+// attention, looks at all of the source at every step.
 "use strict";
 
 Unrolled.EncoderDecoder = class {
@@ -72,13 +72,13 @@ Unrolled.EncoderDecoder = class {
     return {
       state: Object.fromEntries(parts),
       memory,
-      keys: memory.map((m) => product(W_k, m)),
+      keys: W_k && memory.map((m) => product(W_k, m)),
     };
   }
 
   /**
    * Write a symbol down; return the next state, the logits of the symbol after it, and
-   *   the weights of the places.
+   *   the weights of the places, of a network with attention.
    *
    * @param {function} change may change the weights before the mean is taken.
    */
@@ -87,6 +87,9 @@ Unrolled.EncoderDecoder = class {
     const { attention, product, sum, slice } = Unrolled;
     const x = Float64Array.from(slice(E, this.head.shapes.E[1], number));
     const next = this.move("0", x, state); // s_t
+    const answer = (known) => sum(product(W_sy, known), b_y);
+    // without attention all that is known of the source is s_0
+    if (!keys) return { state: { state: next }, logits: answer(next.h) };
     // eq-attention
     const { mean, weights } = attention(product(W_q, next.h), keys, memory, change);
     const a = sum(product(W_a, Float64Array.from([...mean, ...next.h])), b_a).map(
@@ -94,7 +97,7 @@ Unrolled.EncoderDecoder = class {
     );
     return {
       state: { state: next, memory, keys },
-      logits: sum(product(W_sy, a), b_y),
+      logits: answer(a),
       weights,
     };
   }

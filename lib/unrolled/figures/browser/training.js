@@ -2,7 +2,8 @@
 "use strict";
 
 /**
- * Return a line chart whose axes stay, and `draw`, which gives it its lines anew.
+ * Return a line chart whose axes stay, `draw`, which gives it its lines anew, and for a drawing beside it the height
+ * and `down`, where a value of y is.
  *
  * @param {object} axes x and y: [least, most] and where the ticks are; xlabel, ylabel.
  * @param {object[]} looks of each line: its name and its class in page.css.
@@ -17,13 +18,13 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
     return element("li", {}, key, name);
   });
   const box = element("div", {}, element("ul", { className: "pg-keys" }, ...keys), picture);
+  const down = (value) =>
+    HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * (value - y.range[0])) / (y.range[1] - y.range[0]);
   let shown = [];
 
   function paint() {
     const width = picture.clientWidth || 600;
     const across = (value) => LEFT + ((width - LEFT - RIGHT) * (value - x.range[0])) / (x.range[1] - x.range[0]);
-    const down = (value) =>
-      HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * (value - y.range[0])) / (y.range[1] - y.range[0]);
     const ends = { x1: LEFT, x2: width - RIGHT };
     const grid = y.ticks.flatMap((tick) => [
       svg("line", { ...ends, y1: down(tick), y2: down(tick), class: "pg-grid" }),
@@ -65,7 +66,7 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
       paint();
     });
   };
-  return { box, draw };
+  return { box, down, draw, height: HEIGHT };
 };
 
 /**
