@@ -109,7 +109,7 @@ RECALLED = ENDING | {
     "right": Metric("", "the share of right answers"),
     "state": Metric("numbers", "how many are carried once all pairs are read: a state, or a cache"),
 }
-PAIRS = (4, 8, 32)
+PAIRS = (4, 32)
 ONE_LAYER = {  # hidden size and cell of each network
     "mingru": (128, cell("mingru", **ORTHOGONAL)),
     "attention": (16, {"kind": "attention"}),
