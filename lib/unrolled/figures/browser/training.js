@@ -4,13 +4,13 @@
 /**
  * Return a line chart whose axes stay, and `draw`, which gives it its lines anew.
  *
- * @param {object} axes x and y: [least, most] and where the ticks are; xlabel, ylabel.
+ * @param {object} axes x and y: [least, most] and where the ticks are; xlabel, ylabel; perhaps the height, in pixels.
  * @param {object[]} looks of each line: its name and its class in page.css.
  */
-Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
+Unrolled.chart = ({ x, y, xlabel, ylabel, say = String, height = 230 }, looks) => {
   const { element, svg } = Unrolled.elements;
-  const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [230, 54, 12, 10, 40];
-  const picture = svg("svg", { class: "pg-chart", role: "img", height: HEIGHT });
+  const [LEFT, RIGHT, TOP, BOTTOM] = [54, 12, 10, 40];
+  const picture = svg("svg", { class: "pg-chart", role: "img", height });
   const keys = looks.map(({ name, look }) => {
     const stroke = svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, class: look });
     const key = svg("svg", { width: 26, height: 10, "aria-hidden": "true" }, stroke);
@@ -23,7 +23,7 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
     const width = picture.clientWidth || 600;
     const across = (value) => LEFT + ((width - LEFT - RIGHT) * (value - x.range[0])) / (x.range[1] - x.range[0]);
     const down = (value) =>
-      HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * (value - y.range[0])) / (y.range[1] - y.range[0]);
+      height - BOTTOM - ((height - TOP - BOTTOM) * (value - y.range[0])) / (y.range[1] - y.range[0]);
     const ends = { x1: LEFT, x2: width - RIGHT };
     const grid = y.ticks.flatMap((tick) => [
       svg("line", { ...ends, y1: down(tick), y2: down(tick), class: "pg-grid" }),
@@ -33,13 +33,13 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
       const anchor = tick === x.range[1] ? "end" : "middle";
       return svg(
         "text",
-        { x: across(tick), y: HEIGHT - BOTTOM + 16, "text-anchor": anchor },
+        { x: across(tick), y: height - BOTTOM + 16, "text-anchor": anchor },
         tick.toLocaleString("en"),
       );
     });
     const names = [
-      svg("text", { x: (LEFT + width) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, xlabel),
-      svg("text", { transform: `translate(12 ${(HEIGHT - BOTTOM) / 2}) rotate(-90)`, "text-anchor": "middle" }, ylabel),
+      svg("text", { x: (LEFT + width) / 2, y: height - 6, "text-anchor": "middle" }, xlabel),
+      svg("text", { transform: `translate(12 ${(height - BOTTOM) / 2}) rotate(-90)`, "text-anchor": "middle" }, ylabel),
     ];
     const lines = shown.flatMap(({ look, points, level }) => {
       if (level !== undefined) return [svg("line", { ...ends, y1: down(level), y2: down(level), class: look })];
@@ -49,7 +49,7 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
         ? [svg("polyline", { points: path.join(" "), class: look }), svg("circle", { cx, cy, r: 3, class: look })]
         : [];
     });
-    picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     picture.replaceChildren(...grid, ...below, ...names, ...lines);
   }
 
