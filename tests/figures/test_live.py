@@ -554,6 +554,8 @@ def test_the_words_before_one_that_is_pointed_at_are_shaded_by_their_influence(s
             word, other = text[best + 1], WORDS.symbols[(numbers[best + 1] + 1) % len(WORDS)].replace("\n", "¶")
             back = f"{at - best} word{'s' if at - best > 1 else ''} before: "
             expect(score).to_contain_text(f"What would move the prediction most: {word} → {other}, {back}")
+            far = at - next(j for j in range(at) if exact[j] >= 0.1)
+            expect(score).to_contain_text(f"No word more than {far} back moves a tenth of it.")
             title = words.nth(best).get_attribute("title")
             assert title.startswith(f"{word} → {other}: ") and title.endswith(" of the prediction moves")
 

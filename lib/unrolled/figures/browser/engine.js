@@ -138,8 +138,9 @@ globalThis.Unrolled = (() => {
 
     /** Read a symbol; return the layers' values, which are the next state. */
     carry(number, state, hold = (_, gate) => gate) {
+      const { E } = this.weights;
       const { options } = this.head;
-      let x = Float64Array.from(slice(this.weights.E, this.embeddingSize, number)); // eq-embedding
+      let x = Float64Array.from(slice(E, this.embeddingSize, number)); // eq-embedding
       return state.map((before, n) => {
         const values = this.cell.step(this.layer(n), x, before, hold, options);
         x = values.h;
