@@ -39,7 +39,7 @@ Unrolled.eigenvalue = (place, _networks, { steps, presets }) => {
     svg("line", { x1: 0, x2: SIDE, y1: down(0), y2: down(0), class: "pg-grid" }),
     svg("line", { x1: across(0), x2: across(0), y1: 0, y2: SIDE, class: "pg-grid" }),
     svg("circle", { cx: across(0), cy: down(0), r: across(1) - across(0), class: "pg-guess" }),
-    svg("text", { x: SIDE, y: down(0) - 5, "text-anchor": "end" }, "real"),
+    svg("text", { x: SIDE, y: down(0) + 18, "text-anchor": "end" }, "real"),
     svg("text", { x: across(0) + 5, y: 12 }, "imaginary"),
     ...paths,
     ...handles,
