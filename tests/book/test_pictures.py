@@ -24,7 +24,7 @@ LIVE = {
     *("fading-memory", "rnn-perplexity", "cost-by-position"),
     *("learning-letters", "early-stopping", "loss-and-text"),
     *("text-costs", "repeated-sentence", "own-words"),
-    *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "influence"),
+    *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
     *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
     *("cost-roofline", "scan-error", "recall-written", "shell-game-learned"),

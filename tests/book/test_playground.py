@@ -13,7 +13,7 @@ import torch
 import demonstrations as tool
 from lab import playground
 from places import ROOT
-from running import READ, REWRITE, half_lives, in_python, largest_difference, rewritten, sign_changes, source
+from running import READ, REWRITE, half_lives, in_python, influence, largest_difference, rewritten, sign_changes, source
 from unrolled import records
 from unrolled.decoding import translate
 from unrolled.figures import live
@@ -45,7 +45,7 @@ def test_the_page_has_every_demonstration_with_networks_that_there_are_and_a_pic
     assert (
         shown
         == live.with_pictures()
-        == ["race", "guesses", "expects", "remembers", "gates", "writes", "looks", "answers"]
+        == ["race", "guesses", "expects", "remembers", "influence", "gates", "writes", "looks", "answers"]
     )
     for name in shown:
         assert set(live.descriptions()[name]["networks"]) <= set(RECORD)
@@ -81,7 +81,7 @@ def test_every_word_of_the_stories_is_known_and_every_name_is_of_its_gender():
     texts += [told(race["names"], race["story"], hero) for heroes in race["names"].values() for hero in heroes]
     for text in texts:
         assert [word for word in stories.words(text) if word not in known] == []
-    for name in ("expects", "gates", "writes"):
+    for name in ("expects", "influence", "gates", "writes"):
         assert [word for word in stories.words(data(name)["text"]) if word not in known] == []
 
 
@@ -144,6 +144,30 @@ def test_the_gru_carries_every_name_over_the_sentences_between_and_the_others_lo
             shares.append(float(logits[0, -1].softmax(dim=-1)[numbers[0, at]]))
         print(label, min(shares), max(shares))
         assert min(shares) > 0.5 if label == "gru-words" else max(shares) < 0.2, (label, shares)
+
+
+def test_the_gru_predicts_from_the_name_the_lstm_from_its_gender_and_the_rnn_from_what_is_near():
+    names, text = data("race")["names"], data("influence")["text"]
+    gender = stories.grammar().gender
+    for label in ("rnn-words", "lstm-words", "gru-words"):
+        model, head = model_of((tool.MODELS / f"{label}.js").read_text(encoding="utf8"))
+        for hero in sum(names.values(), []):
+            story = text.replace("Ada", hero)
+            if hero in names["he"]:
+                story = story.replace("She", "He").replace("she", "he").replace(" her ", " his ")
+            words = ["\n", *stories.words(story)]
+            numbers = torch.tensor([head["symbols"].index(word) for word in words])
+            shares = influence(model, numbers[:-1])[-1]  # on the prediction of the last word
+            other = head["symbols"][numbers[1] + 1]
+            print(label, hero, other, shares[1].item(), shares[1:-10].max().item())
+            if label == "gru-words":
+                assert shares[1] > 0.5
+            elif label == "lstm-words":
+                assert shares[1] > 0.95 if gender[other] != gender[hero] else shares[1] < 0.05
+            else:
+                assert shares[1] < 0.01
+                assert hero != "Ada" or shares[1:-10].max() < 0.1
+    assert words[1] == words[-1] and len(words) == 62  # it first stands sixty words before
 
 
 def chances(label: str, text: str, hero: str) -> tuple[list[str], list[float]]:

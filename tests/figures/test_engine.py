@@ -13,6 +13,7 @@ from running import (
     TARGETS,
     in_browser,
     in_python,
+    influence,
     largest_difference,
     lively,
     rewriter,
@@ -61,6 +62,32 @@ def test_what_changes_only_the_training_or_the_embedding_is_the_same_too(browser
     with torch.no_grad():
         expected = model(TEXT[None])[0].softmax(dim=-1)[0]
     assert torch.allclose(torch.tensor(p, dtype=torch.float64), expected, atol=CLOSE)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_influence_is_the_share_of_a_prediction_that_moves(browser, name):
+    core, options = MODELS[name]
+    model, page = lively(core, **options), browser.new_page()
+    for script in (source("engine"), source("symbols"), source("influence"), weights_script("test", model, LETTERS)):
+        page.add_script_tag(content=script)
+    text = "the quick brown fox jumps"
+    shares = page.evaluate(
+        """([text]) => {
+            const model = Unrolled.load(...unrolledWeights.test);
+            const read = Unrolled.reader(model);
+            const symbols = Unrolled.split(model, text);
+            const reread = Unrolled.rereader(model, read);
+            while (reread(symbols, 0).length <= text.length); // a moment at a time
+            return read(symbols).map((step, t) => Unrolled.moved(model, reread(symbols), step, t));
+        }""",
+        [text],
+    )
+    page.close()
+    expected = influence(model, LETTERS.encode("\n" + text)).double()
+    assert [len(row) for row in shares] == list(range(1, len(text) + 2))
+    for row, exact in zip(shares, expected, strict=True):
+        assert torch.allclose(torch.tensor(row, dtype=torch.float64), exact[: len(row)], atol=CLOSE)
+    assert expected.max() > 0.03 and expected.triu(1).max() < 1e-12  # nothing looks ahead
 
 
 MISTAKES = {

@@ -7,7 +7,19 @@ import shutil
 import pytest
 import torch
 
-from running import FOLDER, LETTERS, SOURCES, TARGETS, half_lives, in_python, lively, rewriter, rewritten, sign_changes
+from running import (
+    FOLDER,
+    LETTERS,
+    SOURCES,
+    TARGETS,
+    half_lives,
+    in_python,
+    influence,
+    lively,
+    rewriter,
+    rewritten,
+    sign_changes,
+)
 from unrolled import figures
 from unrolled.decoding import beam_search
 from unrolled.figures import live
@@ -501,13 +513,22 @@ def test_two_demonstrations_of_one_page_begin_once_each(site):
     page.close()
 
 
+def of_words(core: str) -> LanguageModel:
+    """Return a small model of words with strong opinions, always the same one."""
+    torch.manual_seed(0)
+    model = LanguageModel(len(WORDS), embedding_size=4, hidden_size=6, core=core)
+    for weights in model.parameters():
+        torch.nn.init.normal_(weights)
+    return model.half().double().eval()
+
+
 @pytest.fixture
 def site(tmp_path, browser):
     """A page opened from disk, with a network that is asked for, one that is never, and one that was changed."""
     shutil.copytree(FOLDER, tmp_path / "browser", ignore=shutil.ignore_patterns("models"))
     (tmp_path / "browser" / "models").mkdir()
     for core in ("rnn", "lstm", "gru"):
-        model = LanguageModel(len(WORDS), embedding_size=4, hidden_size=6, core=core)
+        model = of_words(core)
         script = weights_script(f"{core}-words", model, WORDS, floor=0.5)
         if core == "lstm":
             script = script.replace('\\"floor\\": 0.5', '\\"floor\\": 0.1')
@@ -519,6 +540,8 @@ def site(tmp_path, browser):
         "opening": ["{hero} saw a dog."],
         "between": ["the cat saw the dog.", "the dog saw the cat."],
         "closing": ['"a dog," said {hero}.', "{hero} saw a dog."],
+        "text": "Ada saw a dog, and the cat saw Ada.",
+        "most": [100, 160],
         "late": 10,
         "story": ["{hero} saw a dog.", "the cat saw the dog.", "the dog saw a cat.", '"a dog," said {hero}.'],
     }
@@ -600,6 +623,73 @@ def test_a_race_is_run_again_with_every_hero_and_followed_by_keyboard(site):
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     page.emulate_media(media="print")
     assert race.locator("img").is_visible() and not race.locator(".pg-live").is_visible()
+    page.close()
+
+
+def shades(words) -> list[float]:
+    """Return how strong the ground of each word is, from 0 to 1."""
+    style = "words => words.map(word => Number(word.style.getPropertyValue('--share')))"
+    return words.evaluate_all(style)
+
+
+def test_the_words_before_one_that_is_pointed_at_are_shaded_by_their_influence(site):
+    page = site(("influence", "gru-words rnn-words"))
+    shown = figure(page, "influence")
+    words, score, slider = shown.locator(".pg-pointed span"), shown.locator(".pg-score"), shown.get_by_role("slider")
+    expect(score).to_contain_text("had a probability of")
+    text = [
+        "¶",
+        "Ada",
+        "saw",
+        "a",
+        "dog",
+        ",",
+        "and",
+        "the",
+        "cat",
+        "saw",
+        "Ada",
+        ".",
+    ]  # "and" is not in the vocabulary
+    numbers = WORDS.encode(["\n", *text[1:]])
+
+    def check(core, at):  # the word of the text, counted from 0
+        exact = influence(of_words(core), numbers)[at][1 : at + 1].tolist()
+        assert shades(words) == pytest.approx([*exact, *[0] * (11 - at)], abs=1e-4)
+        asked, best = text[at + 1], max(range(at), key=lambda j: exact[j], default=None)
+        expect(score).to_contain_text(asked + (" is not in the" if asked == "and" else " had a probability of"))
+        assert shown.locator(".pg-asked").count() == 1 and shown.locator(".pg-unread").count() == 10 - at
+        if best is not None:
+            word, other = text[best + 1], WORDS.symbols[(numbers[best + 1] + 1) % len(WORDS)].replace("\n", "¶")
+            back = f"{at - best} word{'s' if at - best > 1 else ''} before: "
+            expect(score).to_contain_text(f"What would move the prediction most: {word} → {other}, {back}")
+            far = at - next(j for j in range(at) if exact[j] >= 0.1)
+            expect(score).to_contain_text(f"No word more than {far} back moves a tenth of it.")
+            title = words.nth(best).get_attribute("title")
+            assert title.startswith(f"{word} → {other}: ") and title.endswith(" of the prediction moves")
+
+    check("gru", 10)  # the last one
+    words.nth(9).hover()
+    check("gru", 9)
+    expect(shown.locator("[aria-live]")).to_have_text(score.inner_text())
+    slider.press("ArrowLeft")
+    assert slider.get_attribute("aria-valuetext") == "saw, 9 of 11"
+    check("gru", 8)
+    shown.get_by_label("network").select_option("RNN, words")
+    expect(words.nth(8)).to_have_class("pg-asked")  # the same word is asked about
+    check("rnn", 8)
+    words.nth(5).hover()
+    check("rnn", 5)
+    assert shown.locator(".pg-unknown").inner_text() == "and"
+    slider.press("Home")
+    check("rnn", 0)
+    assert "What would move" not in score.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    shown.get_by_label("your text").fill("")
+    expect(score).to_have_text("There is nothing to read yet.")
+    shown.get_by_label("your text").fill("the cat " * 80)
+    expect(words).to_have_count(100)
+    expect(slider).to_have_attribute("aria-valuetext", "cat, 100 of 100", timeout=20_000)
     page.close()
 
 

@@ -122,6 +122,15 @@ def sign_changes(reading: list[dict]) -> list[list[int]]:
     return [unit.nonzero().flatten().tolist() for unit in turned.T]
 
 
+@torch.no_grad()
+def influence(model: LanguageModel, numbers: torch.Tensor) -> torch.Tensor:
+    """Return how much of the prediction after symbol t moves if symbol s is the next of the vocabulary, (t, s)."""
+    changed = numbers.repeat(len(numbers), 1)  # (s, time)
+    changed.diagonal().add_(1).remainder_(model.output.out_features)
+    p = model(torch.cat([numbers[None], changed]))[0].softmax(dim=-1)
+    return (p[1:] - p[0]).abs().sum(dim=-1).T / 2
+
+
 def largest_difference(ours: list[dict], theirs: list[dict]) -> float:
     """Return the largest difference between two readings; they must name the same values in the same order."""
 

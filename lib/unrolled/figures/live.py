@@ -94,8 +94,8 @@ def descriptions() -> dict[str, dict[str, Any]]:
     """Return the book's demonstrations by name, in the order of the page *Playground*, and then those of chapters.
 
     Each has its ``networks``, if any, its ``caption``, the text for its picture, ``alt``, and what it shows first,
-    ``data``. One that has ``parts``, the scripts that it asks for, is given data by its chapter, and stands there in
-    the place of a figure, whose caption and text it has.
+    ``data``. One that has ``parts``, the scripts that it asks for, stands in a chapter in the place of a figure,
+    whose caption and text it has; the chapter may give it more data.
     """
     return tomllib.loads(_file("demonstrations.toml"))
 

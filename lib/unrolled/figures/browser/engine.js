@@ -136,17 +136,27 @@ globalThis.Unrolled = (() => {
       );
     }
 
-    /** Read a symbol; return the layers' values, the next state, and the logits. */
-    step(number, state, hold = (_, gate) => gate) {
-      const { E, W_hy, b_y } = this.weights;
+    /** Read a symbol; return the layers' values, which are the next state. */
+    carry(number, state, hold = (_, gate) => gate) {
+      const { E } = this.weights;
       const { options } = this.head;
       let x = Float64Array.from(slice(E, this.embeddingSize, number)); // eq-embedding
-      const next = state.map((before, n) => {
+      return state.map((before, n) => {
         const values = this.cell.step(this.layer(n), x, before, hold, options);
         x = values.h;
         return values;
       });
-      return { state: next, logits: sum(product(W_hy, x), b_y) }; // eq-output
+    }
+
+    /** Return the logits of the next symbol from the last layer's h: eq-output. */
+    predict(h) {
+      return sum(product(this.weights.W_hy, h), this.weights.b_y);
+    }
+
+    /** Read a symbol; return the next state, and the logits. */
+    step(number, state, hold) {
+      const next = this.carry(number, state, hold);
+      return { state: next, logits: this.predict(next.at(-1).h) };
     }
 
     /** Read several symbols; return a step for each of them. */

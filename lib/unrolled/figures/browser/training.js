@@ -5,13 +5,13 @@
  * Return a line chart whose axes stay, `draw`, which gives it its lines anew, and for a drawing beside it the height
  * and `down`, where a value of y is.
  *
- * @param {object} axes x and y: [least, most] and where the ticks are; xlabel, ylabel.
+ * @param {object} axes x and y: [least, most] and where the ticks are; xlabel, ylabel; perhaps the height, in pixels.
  * @param {object[]} looks of each line: its name and its class in page.css.
  */
-Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
+Unrolled.chart = ({ x, y, xlabel, ylabel, say = String, height = 230 }, looks) => {
   const { element, svg } = Unrolled.elements;
-  const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [230, 54, 12, 10, 40];
-  const picture = svg("svg", { class: "pg-chart", role: "img", height: HEIGHT });
+  const [LEFT, RIGHT, TOP, BOTTOM] = [54, 12, 10, 40];
+  const picture = svg("svg", { class: "pg-chart", role: "img", height });
   const keys = looks.map(({ name, look }) => {
     const stroke = svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, class: look });
     const key = svg("svg", { width: 26, height: 10, "aria-hidden": "true" }, stroke);
@@ -19,7 +19,7 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
   });
   const box = element("div", {}, element("ul", { className: "pg-keys" }, ...keys), picture);
   const down = (value) =>
-    HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * (value - y.range[0])) / (y.range[1] - y.range[0]);
+    height - BOTTOM - ((height - TOP - BOTTOM) * (value - y.range[0])) / (y.range[1] - y.range[0]);
   let shown = [];
 
   function paint() {
@@ -34,13 +34,13 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
       const anchor = tick === x.range[1] ? "end" : "middle";
       return svg(
         "text",
-        { x: across(tick), y: HEIGHT - BOTTOM + 16, "text-anchor": anchor },
+        { x: across(tick), y: height - BOTTOM + 16, "text-anchor": anchor },
         tick.toLocaleString("en"),
       );
     });
     const names = [
-      svg("text", { x: (LEFT + width) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, xlabel),
-      svg("text", { transform: `translate(12 ${(HEIGHT - BOTTOM) / 2}) rotate(-90)`, "text-anchor": "middle" }, ylabel),
+      svg("text", { x: (LEFT + width) / 2, y: height - 6, "text-anchor": "middle" }, xlabel),
+      svg("text", { transform: `translate(12 ${(height - BOTTOM) / 2}) rotate(-90)`, "text-anchor": "middle" }, ylabel),
     ];
     const lines = shown.flatMap(({ look, points, level }) => {
       if (level !== undefined) return [svg("line", { ...ends, y1: down(level), y2: down(level), class: look })];
@@ -50,7 +50,7 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
         ? [svg("polyline", { points: path.join(" "), class: look }), svg("circle", { cx, cy, r: 3, class: look })]
         : [];
     });
-    picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     picture.replaceChildren(...grid, ...below, ...names, ...lines);
   }
 
@@ -66,7 +66,7 @@ Unrolled.chart = ({ x, y, xlabel, ylabel, say = String }, looks) => {
       paint();
     });
   };
-  return { box, down, draw, height: HEIGHT };
+  return { box, down, draw, height };
 };
 
 /**
