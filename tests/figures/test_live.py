@@ -663,8 +663,9 @@ def test_the_words_before_one_that_is_pointed_at_are_shaded_by_their_influence(s
             word, other = text[best + 1], WORDS.symbols[(numbers[best + 1] + 1) % len(WORDS)].replace("\n", "¶")
             back = f"{at - best} word{'s' if at - best > 1 else ''} before: "
             expect(score).to_contain_text(f"What would move the prediction most: {word} → {other}, {back}")
-            far = at - next(j for j in range(at) if exact[j] >= 0.1)
-            expect(score).to_contain_text(f"No word more than {far} back moves a tenth of it.")
+            strong = next(j for j in range(at) if exact[j] >= 0.1)
+            reach = f"No word more than {at - strong} back moves a tenth of the prediction."
+            assert (reach in score.inner_text()) == (strong > 0)  # nothing stands before the first
             title = words.nth(best).get_attribute("title")
             assert title.startswith(f"{word} → {other}: ") and title.endswith(" of the prediction moves")
 

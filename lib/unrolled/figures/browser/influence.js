@@ -94,7 +94,7 @@ Unrolled.influence = async (place, networks, data) => {
     score.textContent =
       given() +
       (at ? ` What would move the prediction most: ${moves}.` : "") +
-      (strong < 0 ? "" : ` No ${unit(1)} more than ${at - strong} back moves a tenth of it.`);
+      (strong < 1 ? "" : ` No ${unit(1)} more than ${at - strong} back moves a tenth of the prediction.`);
     const input = which.querySelector("input");
     [input.max, input.value] = [symbols.length - 1, at];
     input.setAttribute("aria-valuetext", `${seen(symbols[at].text)}, ${at + 1} of ${symbols.length}`);
