@@ -306,10 +306,10 @@ def test_symbol_by_symbol_both_networks_write_what_python_writes(browser, tmp_pa
     page.goto((tmp_path / "page.html").as_uri())
     page.wait_for_selector("figure[data-ready]")
     boxes = dict(zip(labels, page.locator(".pg-parts > div").all(), strict=True))
-    read = "word => document.querySelector('[role=img]').ariaLabel.includes(`: ${word}.`)"
+    begun = "word => new RegExp(`: ${word}[.].*: .[.]$`).test(document.querySelector('[role=img]').ariaLabel)"
     for word in (data("answers")["text"], "unrolled", "gate"):
         page.get_by_label("your text").fill(word)
-        page.wait_for_function(read, arg=word)
+        page.wait_for_function(begun, arg=word)
         page.get_by_role("button", name="Start again").click()
         for t in range(1, len(word) + 1):
             for label, (model, head) in networks.items():
