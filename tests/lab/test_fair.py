@@ -12,7 +12,7 @@ from unrolled.text import stories
 SEARCHES = [name for name, experiment in lab.experiments().items() if "chosen" in experiment.metrics]
 READ_ONCE = [f"{name}-tuning" for name in ("cells", "depth", "memory", "names", "stories-chars")]
 READ_ONCE += ["cells-over-budget", "gates-over-budget", "input-gradient", "depth-against-width"]
-READ_ONCE += ["memory-by-lag", "names", "names-textbook", "stories-chars"]
+READ_ONCE += ["memory-by-lag", "names", "names-textbook", "recipe-factors", "stories-chars"]
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -33,6 +33,7 @@ def test_all_contenders_of_a_search_have_as_many_trials_for_as_many_updates(name
         ("depth-tuning", "", [59], 1.03),
         ("memory-tuning", "", [1171], 1.1),
         ("names-tuning", "", [1171], 1.01),
+        ("recipe-factors", "", [59], 1.02),
         ("stories-chars-tuning", "", [57], 1.15),
         ("tagging-stopped-tuning", "", [864, 14], 1.04),
         ("induction-heads", "transformer-2", [26], 1.0),
