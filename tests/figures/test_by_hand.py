@@ -158,7 +158,7 @@ def test_the_query_is_dragged(opened):
 def test_long_queries_choose_one_key_and_the_root_lets_them_blend(opened):
     page = opened("asks", BOOKS)
     expect(page.get_by_role("button", name="Draw others")).to_be_disabled()
-    page.get_by_label("length d").press("End")
+    page.get_by_label("dimension d").press("End")
     d = DATA["asks"]["sizes"][-1]
     for seed in (1, 2, 3):
         for kind in ("as they are", "divided by √d"):

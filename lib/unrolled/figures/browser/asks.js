@@ -114,7 +114,7 @@ Unrolled.asks = async (place, _networks, { keys, values, query, range, sizes }) 
     if (plane.hasPointerCapture(event.pointerId)) drag(event);
   });
   const length = slider(
-    "length d",
+    "dimension d",
     { min: 0, max: sizes.length - 1, step: 1, value: 0, say: (n) => String(sizes[n]) },
     (n) => {
       d = sizes[n];
