@@ -1,8 +1,9 @@
 """Which knobs of the recipe matter, and for which cell (chapters 7 and 8)?
 
 An LSTM and a GRU of 80,000 weights read stories in characters, with the start that each cell's search chose. One factor
-of the recipe at a time differs from the base, and all read as much text. Each variant has the best of five learning
-rates, and of further ones while the best is the first or the last, so that none is blamed for a rate of another.
+of the recipe at a time differs from the base, and all read as much text. Each variant has the best of three learning
+rates, and of further ones while the best is the first or the last, so that none is blamed for a rate of another. At its
+best rate it is then trained from two further seeds.
 """
 
 import math
@@ -10,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from lab.ch06_gru import cells_over_budget
-from lab.engine.experiment import Config, Experiment, Metric
+from lab.engine.experiment import Config, Experiment, Metric, NotChosen
 from lab.engine.search import with_setting
-from lab.engine.store import kept
+from lab.engine.store import kept, recorded
 from lab.engine.texts import encoded
 from lab.engine.training import fit
 from unrolled.measure import evaluate
@@ -45,16 +46,34 @@ SHAPES: dict[str, dict[str, dict]] = {  # what differs in the network; its weigh
     },
     "embedding × 0.3": {core: {"embedding_scale": 0.3} for core in ("lstm", "gru")},
 }
+STARTS: dict[str, dict[str, dict]] = {  # what differs in the first weights
+    "the other start": {
+        "lstm": {"initialisation": "uniform"},
+        "gru": {"initialisation": "orthogonal", "update_bias": 0.0},
+    },
+    "forget bias 0": {"lstm": {"initialisation": "orthogonal", "forget_bias": 0.0}},
+    "forget bias 1": {"lstm": {"initialisation": "orthogonal", "forget_bias": 1.0}},
+}
+
+VARIANTS = [
+    f"{core}: {factor}"
+    for core in ("lstm", "gru")
+    for factor in FACTORS | SHAPES | STARTS
+    if core in STARTS.get(factor, {core: None})
+]
 
 
 def configuration(core: str, factor: str) -> Config:
     """Return a cell's network with the start that its search chose and the base recipe, and one factor changed."""
     config = cells_over_budget.BUDGETS.chosen(core, UPDATES)
-    settings = {name: value for name, value in config["recipe"].items() if name != "learning_rate"}
+    if start := STARTS.get(factor):
+        config["model"]["cell_options"] = cells_over_budget.CELLS[core][1] | start[core]
+    settings = dict(config["recipe"])
+    rate = settings.pop("learning_rate")
     return config | {
         "model": config["model"] | SHAPES.get(factor, {}).get(core, {}),
         "recipe": settings | FACTORS.get(factor, {}),
-        "learning_rates": cells_over_budget.RATES[core],
+        "learning_rates": [rate / 2, rate, rate * 2],
         "validations": 0,
     }
 
@@ -89,6 +108,31 @@ def at_each_rate(config: Config, seed: int, folder: Path) -> dict:
     return {"learning_rate": rates, "nats": [costs[rate] for rate in rates], "best": best}
 
 
+def preferred(label: str) -> Config:
+    """Return a variant with the one of its rates that the validation text preferred.
+
+    Raises:
+        NotChosen: that has not been recorded.
+    """
+    parts = recorded(EXPERIMENTS[0])[label]
+    if 0 not in parts:
+        command = f"python -m lab run recipe-factors --contender {label!r} --record"
+        raise NotChosen(f"recipe-factors has not measured {label!r} yet; choose its rate with: {command}")
+    tried = parts[0]["metrics"]
+    config = with_setting(EXPERIMENTS[0].config(label), {"learning_rate": tried["learning_rate"][tried["best"]]})
+    return {what: part for what, part in config.items() if what != "learning_rates"}
+
+
+def from_further_seed(config: Config, seed: int, folder: Path) -> dict:
+    """Train a variant from the weights after those of `at_each_rate`, whose seed is 0."""
+    read = encoded(config)
+    try:
+        network = fit(config, seed + 1, folder, text=read).model
+    except TrainingDiverged:
+        return {"nats": math.inf}
+    return {"nats": evaluate(network, read.held_out).nats_per_symbol}
+
+
 EXPERIMENTS = (
     Experiment(
         "recipe-factors",
@@ -98,13 +142,17 @@ EXPERIMENTS = (
             "nats": Metric("nats per character", "what a character of the validation text cost with each", ("rate",)),
             "best": Metric("", "the number of the best of them"),
         },
-        {
-            f"{core}: {factor}": partial(configuration, core, factor)
-            for core in ("lstm", "gru")
-            for factor in FACTORS | SHAPES
-        },
+        {label: partial(configuration, *label.split(": ")) for label in VARIANTS},
         at_each_rate,
         seeds=1,
         small={"learning_rates": [1e-3, 1e-2]},
+    ),
+    Experiment(
+        "recipe-factors-seeds",
+        "Stories: the same variants of the recipe, each at its best rate, from two further seeds",
+        {"nats": Metric("nats per character", "what a character of the validation text cost")},
+        {label: partial(preferred, label) for label in VARIANTS},
+        from_further_seed,
+        seeds=2,
     ),
 )

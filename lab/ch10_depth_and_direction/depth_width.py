@@ -69,11 +69,10 @@ SHAPES = {  # kind, layers, and units of a layer; with the 59 characters of the 
     "4-layers": ("LanguageModel", 4, 49),
     "4-layers-residual": ("ResidualLM", 4, 49),
 }
-RATES = {name: [4e-3, 8e-3, 1.6e-2, 3.2e-2] for name in SHAPES}
+RATES = {name: [2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2, 6.4e-2] for name in SHAPES}
 VARIANTS: list[Setting] = [
     {"initialisation": "uniform", "forget_bias": 1.0},
-    {"initialisation": "orthogonal", "forget_bias": 1.0},
-    {"initialisation": "orthogonal", "forget_bias": 0.0},
+    *({"initialisation": "orthogonal", "forget_bias": bias} for bias in (1.0, 0.0, -1.0, -2.0)),
 ]
 
 
@@ -92,7 +91,7 @@ BUDGETS = Budgets(
     dict.fromkeys(SHAPES, VARIANTS),
     (100, 400, 1600),
     _base,
-    keep=((0.25, 6), (0.5, 3)),
+    whole=True,
 )
 
 

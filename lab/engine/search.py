@@ -240,7 +240,8 @@ class Budgets:
     """Contenders that are compared after several numbers of updates, with settings chosen for each of them apart.
 
     At the largest number, whose trials are long, only the best setting before and the best with another variant are
-    tried, each with the best learning rate, a half of it and a quarter: a longer training asks for a lower rate.
+    tried, each with the best learning rate, a half of it and a quarter: a longer training asks for a lower rate. Where
+    ``whole`` is set, all are tried there, too.
 
     Attributes:
         search: the name of the experiment that chooses the settings.
@@ -251,6 +252,7 @@ class Budgets:
         keep: pairs (share of the updates, how many trials go on from there).
         keep_longest: the same at the largest number of updates.
         not_longest: the contenders that are not trained for the largest number of updates.
+        whole: whether the largest number of updates has the same search as the others.
     """
 
     search: str
@@ -261,6 +263,7 @@ class Budgets:
     keep: Sequence[Sequence[float]] = ((0.25, 8), (0.5, 4))
     keep_longest: Sequence[Sequence[float]] = ((0.5, 2),)
     not_longest: Collection[str] = ()
+    whole: bool = False
 
     def of(self, name: str) -> Sequence[int]:
         """Return the numbers of updates that a contender is trained for."""
@@ -276,8 +279,8 @@ class Budgets:
         }
 
     def _search(self, name: str, updates: int) -> Config:
-        longest, settings = updates == self.updates[-1], grid(self.learning_rates[name], self.variants[name])
-        if longest:
+        settings = grid(self.learning_rates[name], self.variants[name])
+        if longest := updates == self.updates[-1] and not self.whole:
             before = f"{name} {self.updates[-2]}"
             best, second = (chosen(self.search, before, what) for what in ("setting", "second"))
             rate = best["learning_rate"]
