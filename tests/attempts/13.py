@@ -3,24 +3,24 @@
 
 # %% 13.1 many-steps | right | as strings and functions
 factor, added = "a**n", lambda a, b, n: b * (a**n - 1) / (a - 1)
-pieces, completed, rounds = "2**k - 1", "2**k - 1 - k", lambda k: 2 * k - 1
+pieces, completed, rounds = "2**k - 1", "2**k - 1 - k", lambda k: 2 * (k - 1)
 
 # %% 13.1 many-steps | right | as a sum
 i = sp.Symbol("i", integer=True)
 factor, added = a**n, sp.Sum(b * a**i, (i, 0, n - 1))
-pieces, completed, rounds = 2**k - 1, 2**k - k - 1, k + (k - 1)
+pieces, completed, rounds = 2**k - 1, 2**k - k - 1, k + (k - 2)
 
 # %% 13.1 many-steps | wrong | the limit of many steps
 factor, added = a**n, b / (1 - a)
-pieces, completed, rounds = 2**k - 1, 2**k - k - 1, 2 * k - 1
+pieces, completed, rounds = 2**k - 1, 2**k - k - 1, 2 * k - 2
 
 # %% 13.1 many-steps | wrong | only the first and the last are there already
 factor, added = a**n, b * (1 - a**n) / (1 - a)
-pieces, completed, rounds = 2**k - 1, 2**k - 2, 2 * k - 1
+pieces, completed, rounds = 2**k - 1, 2**k - 2, 2 * k - 2
 
 # %% 13.1 many-steps | wrong | k combinations a round
 factor, added = a**n, b * (1 - a**n) / (1 - a)
-pieces, completed, rounds = k * 2 ** (k - 1), 2**k - k - 1, 2 * k - 1
+pieces, completed, rounds = k * 2 ** (k - 1), 2**k - k - 1, 2 * k - 2
 
 
 # %% 13.2 backward-scan | right | by torch.cat and indices
