@@ -176,10 +176,10 @@ def write(S, k, v, beta=1.0):
 
 
 # %% 13.7 eigenvalues | right | as strings
-along, across, replaces, mirrors = "1 - beta", 1, sp.Integer(1), 2.0
+along, across, first, second = "1 - beta", 1, "1 - c**2", lambda c: c
 
-# %% 13.7 eigenvalues | wrong | mirrored by minus one
-along, across, replaces, mirrors = 1 - beta, 1, 1, -1
+# %% 13.7 eigenvalues | wrong | as if the second value were erased too
+along, across, first, second = 1 - beta, 1, 1 - c**2, c * (1 - c**2)
 
 
 # %% 13.8 error | right | in NumPy
