@@ -91,30 +91,30 @@ gradient = (1 - h3**2) * (x3 + w * (1 - h2**2) * (x2 + w * (1 - h1**2) * x1))
 gradient = w**2 * (1 - h3**2) * (1 - h2**2) * (1 - h1**2) * h0
 
 # %% 4.3 leaving-32-bits | right | by trying
-subnormal_from = next(n for n in range(1000) if 0.45**n < 2.0**-126)
-zero_from = next(n for n in range(1000) if 0.45**n <= 2.0**-150)
+subnormal_from = next(n for n in range(1000) if 0.43**n < 2.0**-126)
+zero_from = next(n for n in range(1000) if 0.43**n <= 2.0**-150)
 number, multiplied = np.float32(1), 0
 while number != 0:
-    number *= np.float32(0.45)
+    number *= np.float32(0.43)
     multiplied += 1
 
 # %% 4.3 leaving-32-bits | wrong | no loop
-subnormal_from = int(np.ceil(126 * np.log(2) / -np.log(0.45)))
-zero_from = int(np.ceil(150 * np.log(2) / -np.log(0.45)))
+subnormal_from = int(np.ceil(126 * np.log(2) / -np.log(0.43)))
+zero_from = int(np.ceil(150 * np.log(2) / -np.log(0.43)))
 multiplied = zero_from
 
 # %% 4.3 leaving-32-bits | wrong | the last factor is not counted
-subnormal_from = int(np.ceil(126 * np.log(2) / -np.log(0.45)))
-zero_from = int(np.ceil(150 * np.log(2) / -np.log(0.45)))
+subnormal_from = int(np.ceil(126 * np.log(2) / -np.log(0.43)))
+zero_from = int(np.ceil(150 * np.log(2) / -np.log(0.43)))
 number, multiplied = np.float32(1), 0
-while number * np.float32(0.45) != 0:
-    number *= np.float32(0.45)
+while number * np.float32(0.43) != 0:
+    number *= np.float32(0.43)
     multiplied += 1
 
 # %% 4.3 leaving-32-bits | wrong | real numbers
-subnormal_from = 126 * np.log(2) / -np.log(0.45)
-zero_from = 150 * np.log(2) / -np.log(0.45)
-multiplied = 130
+subnormal_from = 126 * np.log(2) / -np.log(0.43)
+zero_from = 150 * np.log(2) / -np.log(0.43)
+multiplied = 123
 
 
 # %% 4.6 kept | right | a mean of logarithms
