@@ -25,6 +25,12 @@ def clip(gradients, threshold):
     return gradients if norm <= threshold else [g * threshold / norm for g in gradients]
 
 
+# %% 4.4 clip | wrong | short gradients are returned as views
+def clip(gradients, threshold):
+    norm = torch.cat([g.flatten() for g in gradients]).norm()
+    return [g.view_as(g) if norm <= threshold else g * threshold / norm for g in gradients]
+
+
 # %% 4.5 against-lag | right | one sequence after another, an array
 def against_lag(cell, inputs, loss):
     rows = []
