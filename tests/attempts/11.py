@@ -2,10 +2,10 @@
 """What students wrote in exercises/11, right and wrong."""
 
 # %% 11.1 score-costs | right | as strings
-scores, additive, product, scale = "n*m", "a*(q + k + 2)", "a*(q + k)", "0"
+additive, product, scale = "a*(q + k + 2)", "a*(q + k)", "0"
 
 # %% 11.1 score-costs | wrong | a query and a key of one length
-scores, additive, product, scale = n * m, 2 * a * q + 2 * a, 2 * a * q, 0
+additive, product, scale = 2 * a * q + 2 * a, 2 * a * q, 0
 
 # %% 11.2 softmax-slope | right | as functions
 own, other = lambda a, t: (a - a**2) / t, lambda a, b, t: -(a * b) / t
