@@ -2,17 +2,20 @@
 """What students wrote in exercises/11, right and wrong."""
 
 # %% 11.1 score-costs | right | as strings
-scores, additive, product, scale = "n*m", "a*(q + k + 2)", "a*(q + k)", "0"
+additive, product, scale = "a*(q + k + 2)", "a*(q + k)", "0"
 
 # %% 11.1 score-costs | wrong | a query and a key of one length
-scores, additive, product, scale = n * m, 2 * a * q + 2 * a, 2 * a * q, 0
+additive, product, scale = 2 * a * q + 2 * a, 2 * a * q, 0
 
 # %% 11.2 softmax-slope | right | as functions
-own, other = lambda a: a - a**2, lambda a, b: -(a * b)
-largest, score = 1 / 4, lambda a, u, w: a * u - a * w
+own, other = lambda a, t: (a - a**2) / t, lambda a, b, t: -(a * b) / t
+largest, score = "0.25/t", lambda a, u, w, t: (a * u - a * w) / t
 
 # %% 11.2 softmax-slope | wrong | the slope of a softmax as that of a logistic function everywhere
-own, other, largest, score = a * (1 - a), a * (1 - b), 0.25, a * (u - w)
+own, other, largest, score = a * (1 - a) / t, a * (1 - b) / t, 0.25 / t, a * (u - w) / t
+
+# %% 11.2 softmax-slope | wrong | what the chapter prints
+own, other, largest, score = a - a**2, -a * b, 0.25, a * (u - w)
 
 # %% 11.3 other-variances | right | as strings
 variance, scale, shifted = "d*s*r", "(d*s*r)**-0.5", "d*(s*r + m**2*(s + r))"

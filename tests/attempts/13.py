@@ -3,24 +3,24 @@
 
 # %% 13.1 many-steps | right | as strings and functions
 factor, added = "a**n", lambda a, b, n: b * (a**n - 1) / (a - 1)
-pieces, completed, rounds = "2**k - 1", "2**k - 1 - k", lambda k: 2 * k - 1
+pieces, completed, rounds = "2**k - 1", "2**k - 1 - k", lambda k: 2 * (k - 1)
 
 # %% 13.1 many-steps | right | as a sum
 i = sp.Symbol("i", integer=True)
 factor, added = a**n, sp.Sum(b * a**i, (i, 0, n - 1))
-pieces, completed, rounds = 2**k - 1, 2**k - k - 1, k + (k - 1)
+pieces, completed, rounds = 2**k - 1, 2**k - k - 1, k + (k - 2)
 
 # %% 13.1 many-steps | wrong | the limit of many steps
 factor, added = a**n, b / (1 - a)
-pieces, completed, rounds = 2**k - 1, 2**k - k - 1, 2 * k - 1
+pieces, completed, rounds = 2**k - 1, 2**k - k - 1, 2 * k - 2
 
 # %% 13.1 many-steps | wrong | only the first and the last are there already
 factor, added = a**n, b * (1 - a**n) / (1 - a)
-pieces, completed, rounds = 2**k - 1, 2**k - 2, 2 * k - 1
+pieces, completed, rounds = 2**k - 1, 2**k - 2, 2 * k - 2
 
 # %% 13.1 many-steps | wrong | k combinations a round
 factor, added = a**n, b * (1 - a**n) / (1 - a)
-pieces, completed, rounds = k * 2 ** (k - 1), 2**k - k - 1, 2 * k - 1
+pieces, completed, rounds = k * 2 ** (k - 1), 2**k - k - 1, 2 * k - 2
 
 
 # %% 13.2 backward-scan | right | by torch.cat and indices
@@ -176,10 +176,10 @@ def write(S, k, v, beta=1.0):
 
 
 # %% 13.7 eigenvalues | right | as strings
-along, across, replaces, mirrors = "1 - beta", 1, sp.Integer(1), 2.0
+along, across, first, second = "1 - beta", 1, "1 - c**2", lambda c: c
 
-# %% 13.7 eigenvalues | wrong | mirrored by minus one
-along, across, replaces, mirrors = 1 - beta, 1, 1, -1
+# %% 13.7 eigenvalues | wrong | as if the second value were erased too
+along, across, first, second = 1 - beta, 1, 1 - c**2, c * (1 - c**2)
 
 
 # %% 13.8 error | right | in NumPy
