@@ -114,6 +114,20 @@ def role_of(label: str | None) -> Role | None:
     return next((role for role in ROLES if re.fullmatch(role.labels, label)), None)
 
 
+def reference(label: str) -> tuple[str, str]:
+    """Return the colour and the identifier of a line to compare with: those of its role, or grey.
+
+    Args:
+        label: the label, as a chart writes it.
+
+    Example:
+        >>> reference("5-gram")[1], reference("guessing")[1]
+        ('role-counting', 'role-other')
+    """
+    role = role_of(label)
+    return (role.colour, f"role-{role.name}") if role else (GREY, "role-other")
+
+
 def ramp(steps: int) -> list[str]:
     """Return the colours of an ordered quantity's steps, such as units, lags or budgets, from light to dark.
 
