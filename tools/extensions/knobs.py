@@ -16,7 +16,7 @@ from unrolled.text import stories
 RECORD, SEEDS = "recipe-factors", "cells-over-budget"
 CELLS = {"LSTM": "lstm", "GRU": "gru"}
 KNOBS = {  # what the page calls a knob, and the contender that has it at another value
-    "Start: uniform, not orthogonal (GRU: the reverse)": "the other start",
+    "The other start, uniform or orthogonal": "the other start",
     "Forget bias 1, not −1": "forget bias 1",
     "Forget bias 0, not −1": "forget bias 0",
     "Constant rate, no decay": "constant rate",
@@ -28,10 +28,10 @@ KNOBS = {  # what the page calls a knob, and the contender that has it at anothe
     "Windows of 32 characters": "64 × 32",
     "Updates half as large, twice as many": "half an update, twice as many",
     "Updates twice as large, half as many": "twice an update, half as many",
-    "State never reset between texts": "no resets",
-    "Vectors of 8 numbers, not 59": "embedding 8",
-    "Vectors of 128 numbers": "embedding 128",
-    "Vectors that begin at 0.3 of their size": "embedding × 0.3",
+    "State never reset": "no resets",
+    "Embedding of 8 numbers, not 32": "embedding 8",
+    "Embedding of 128 numbers": "embedding 128",
+    "Embedding that begins at 0.3 of its size": "embedding × 0.3",
 }
 ALT = "For each knob a dot for the LSTM and one for the GRU, at their distance to the floor divided by the base's."
 FIGURE = """\
@@ -49,29 +49,33 @@ CAPTION = (
 OTHER_SEED = "Another seed"
 
 
-def ratios() -> dict[str, dict[str, np.ndarray | float]]:
-    """Return for each knob and cell the distance to the floor with the knob changed, divided by that of the base.
+def ratios() -> dict[str, dict[str, np.ndarray]]:
+    """Return for each knob and cell the distance to the floor with the knob turned, divided by the base's, (seeds,).
 
-    The rows that begin with ``"Learning rate"`` have the base's own trainings at half and at twice its best rate, and
-    the last one five seeds of the base, each divided by their mean. What matters most comes first.
+    The learning rate's rows have the base itself at half and at twice its best rate; the last row the base from other
+    first weights, divided by its mean. What matters most comes first.
     """
     floor = stories.grammar().entropy_per_character()
-    record, seeds = records.load(RECORD), records.load(SEEDS)
-    rows: dict[str, dict[str, np.ndarray | float]] = {}
+    record, again, others = records.load(RECORD), records.load(f"{RECORD}-seeds"), records.load(SEEDS)
+    rows: dict[str, dict[str, np.ndarray]] = {}
     last = {}
     for shown, cell in CELLS.items():
-        base = record[f"{cell}: base"]
-        nats, best = base["nats"][0] - floor, int(base["best"][0])
-        for row, at in (("Learning rate: half", best - 1), ("Learning rate: twice", best + 1)):
-            rows.setdefault(row, {})[shown] = float(nats[at] / nats[best])
+
+        def above(factor: str, cell: str = cell) -> np.ndarray:
+            """Return the distances to the floor of a variant at its best rate, (seeds,)."""
+            tried = record[f"{cell}: {factor}"]
+            first = tried["nats"][0, tried["best"][0]]
+            return np.array([first, *again[f"{cell}: {factor}"]["nats"]]) - floor
+
+        base, rates = above("base"), record[f"{cell}: base"]
+        for row, by in (("Learning rate: half", -1), ("Learning rate: twice", 1)):
+            rows.setdefault(row, {})[shown] = (rates["nats"][:, rates["best"][0] + by] - floor) / base[:1]
         for row, factor in KNOBS.items():
-            if (label := f"{cell}: {factor}") in record:
-                changed = record[label]
-                cost = changed["nats"][0, changed["best"][0]] - floor
-                rows.setdefault(row, {})[shown] = float(cost / nats[best])
-        again = seeds[f"{cell} 2000"]["nats"] - floor
-        last[shown] = again / again.mean()
-    ordered = sorted(rows, key=lambda row: -max(abs(np.log(value)) for value in rows[row].values()))
+            if f"{cell}: {factor}" in record:
+                rows.setdefault(row, {})[shown] = above(factor) / base
+        seeds = others[f"{cell} 2000"]["nats"] - floor
+        last[shown] = seeds / seeds.mean()
+    ordered = sorted(rows, key=lambda row: -max(abs(np.log(of.mean())) for of in rows[row].values()))
     return {row: rows[row] for row in ordered} | {OTHER_SEED: last}
 
 
