@@ -26,7 +26,7 @@ MADE_LATER = {
     ".venv/Scripts/python",
     ".venv/bin/activate",
 }
-MADE_LATER |= {"my.txt", "another.txt", "runs/my"}  # by a reader
+MADE_LATER |= {"my.txt", "another.txt", "runs/my", "runs/long"}  # by a reader
 OF_A_COURSE = re.compile(r"(\.\./handed-in|source|release|submitted|feedback)(/|$)|ada\.ipynb|nbgrader_config\.py")
 PATHLIKE = re.compile(r"[\w.-]*/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|py|yml|cff|bib|ipynb)|\.venv")
 
