@@ -194,7 +194,7 @@ def test_every_equation_that_a_docstring_names_is_in_a_chapter():
 
 NUMBERED = re.compile(r"\b[Cc]hapter\s+(\d+)")
 LINKED = re.compile(r"\[[Cc]hapter\s+(\d+)\]\((?:(?:\.\./)?chapters/)?(\d\d)-[\w-]+\.ipynb\)")
-BACK = ("prerequisites", "notation", "protocol", "playground", "capstone", "running")
+BACK = ("prerequisites", "notation", "protocol", "knobs", "playground", "capstone", "running")
 PAGES = ["intro.md", *(f"pages/{name}.md" for name in BACK)]
 
 
