@@ -34,46 +34,46 @@ KNOBS = {  # what the page calls a knob, and the contender that has it at anothe
     "Embedding that begins at 0.3 of its size": "embedding × 0.3",
 }
 ALT = "For each knob a dot for the LSTM and one for the GRU, at their distance to the floor divided by the base's."
-FIGURE = """\
+CAPTION = (
+    "How the weights are divided matters most; then, for the LSTM, how it starts. Distance to the floor with one knob "
+    "turned, divided by the base's: left of 1 the turn helps. A dot is the mean of three seeds at the best rate of its "
+    "row, and its line their range; the rates have one seed, and the last row has five."
+)
+FIGURE = f"""\
 ```{{figure}} ../figures/knobs.svg
 :name: fig-knobs
-:alt: {alt}
+:alt: {ALT}
 
-{caption}
+{CAPTION}
 ```
 """
-CAPTION = (
-    "The learning rate matters most. Distance to the floor with one knob changed, divided by the base's: left of 1 the "
-    "change helps. Each dot is the mean of three seeds at the best rate of that row, its line their range."
-)
-OTHER_SEED = "Another seed"
+OTHER_SEED = "Other first weights"
+
+
+def above_floor(label: str) -> np.ndarray:
+    """Return how far above the floor a variant ends at its best rate, in nats per character, (seeds,)."""
+    tried = records.load(RECORD)[label]
+    nats = [tried["nats"][0, tried["best"][0]], *records.load(f"{RECORD}-seeds")[label]["nats"]]
+    return np.array(nats) - stories.grammar().entropy_per_character()
 
 
 def ratios() -> dict[str, dict[str, np.ndarray]]:
     """Return for each knob and cell the distance to the floor with the knob turned, divided by the base's, (seeds,).
 
-    The learning rate's rows have the base itself at half and at twice its best rate; the last row the base from other
-    first weights, divided by its mean. What matters most comes first.
+    Two rows have the base itself at half and at twice its best rate, with one seed; the last row has the base from
+    other first weights, divided by its mean. What matters most comes first.
     """
-    floor = stories.grammar().entropy_per_character()
-    record, again, others = records.load(RECORD), records.load(f"{RECORD}-seeds"), records.load(SEEDS)
+    record, floor = records.load(RECORD), stories.grammar().entropy_per_character()
     rows: dict[str, dict[str, np.ndarray]] = {}
     last = {}
     for shown, cell in CELLS.items():
-
-        def above(factor: str, cell: str = cell) -> np.ndarray:
-            """Return the distances to the floor of a variant at its best rate, (seeds,)."""
-            tried = record[f"{cell}: {factor}"]
-            first = tried["nats"][0, tried["best"][0]]
-            return np.array([first, *again[f"{cell}: {factor}"]["nats"]]) - floor
-
-        base, rates = above("base"), record[f"{cell}: base"]
+        base, rates = above_floor(f"{cell}: base"), record[f"{cell}: base"]
         for row, by in (("Learning rate: half", -1), ("Learning rate: twice", 1)):
-            rows.setdefault(row, {})[shown] = (rates["nats"][:, rates["best"][0] + by] - floor) / base[:1]
+            rows.setdefault(row, {})[shown] = (rates["nats"][:, rates["best"][0] + by] - floor) / base[0]
         for row, factor in KNOBS.items():
             if f"{cell}: {factor}" in record:
-                rows.setdefault(row, {})[shown] = above(factor) / base
-        seeds = others[f"{cell} 2000"]["nats"] - floor
+                rows.setdefault(row, {})[shown] = above_floor(f"{cell}: {factor}") / base
+        seeds = records.load(SEEDS)[f"{cell} 2000"]["nats"] - floor
         last[shown] = seeds / seeds.mean()
     ordered = sorted(rows, key=lambda row: -max(abs(np.log(of.mean())) for of in rows[row].values()))
     return {row: rows[row] for row in ordered} | {OTHER_SEED: last}
@@ -86,7 +86,7 @@ def knobs(root: Path) -> str:
         fig = plots.dots(rows, xlabel="distance to the floor ÷ the base's", baselines={"base": 1.0}, xlog=True)
         plots.save(fig, "knobs")
         plt.close(fig)
-    return FIGURE.format(alt=ALT, caption=CAPTION.format(most=next(iter(rows))))
+    return FIGURE
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

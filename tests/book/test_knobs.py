@@ -1,0 +1,62 @@
+"""The page of the recipe's knobs: what it says follows from the records, and its figure is there."""
+
+import pytest
+
+from extensions import knobs
+from unrolled import records
+
+pytestmark = pytest.mark.book
+SMALL = {
+    "No warm-up", "No clipping", "Windows of 128 characters, not 64", "Windows of 32 characters", "State never reset",
+    "Embedding that begins at 0.3 of its size",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def means() -> dict[str, dict[str, float]]:
+    return {row: {cell: of.mean() for cell, of in cells.items()} for row, cells in knobs.ratios().items()}
+
+
+def test_every_knob_has_a_row_and_the_base_is_one():
+    rows = knobs.ratios()
+    assert set(rows) == {*knobs.KNOBS, "Learning rate: half", "Learning rate: twice", knobs.OTHER_SEED}
+    assert all(len(of) == 3 for row in knobs.KNOBS for of in rows[row].values())
+    assert all(of.mean() == pytest.approx(1) and len(of) == 5 for of in rows[knobs.OTHER_SEED].values())
+
+
+def test_the_division_of_the_weights_matters_most(means):
+    assert next(iter(means)) == "Embedding of 128 numbers"
+    assert all(1.4 < of < 1.7 for of in means["Embedding of 128 numbers"].values())
+    assert all(of < 1.1 for of in means["Embedding of 8 numbers, not 32"].values())
+
+
+def test_the_start_matters_to_the_lstm_alone(means):
+    start = means["The other start, uniform or orthogonal"]
+    assert min(start["LSTM"], means["Forget bias 1, not −1"]["LSTM"]) > 1.25 and abs(start["GRU"] - 1) < 0.05
+
+
+def test_the_rate_matters_and_that_it_falls(means):
+    assert min(means["Learning rate: twice"].values()) > 1.33
+    assert all(1.1 < of < 1.33 for of in means["Learning rate: half"].values())
+    assert all(1.1 < of < 1.3 for of in means["Constant rate, no decay"].values())
+    record = records.load(knobs.RECORD)
+    for cell in knobs.CELLS.values():
+        base, constant = (record[f"{cell}: {factor}"] for factor in ("base", "constant rate"))
+        best = [of["learning_rate"][0, of["best"][0]] for of in (base, constant)]
+        assert best[1] == best[0] / 2
+
+
+def test_beta_2_is_worth_a_look_and_clipping_did_nothing_for_the_lstm(means):
+    assert all(of < 0.97 for of in means["Adam's β₂ 0.99, not 0.999"].values())
+    record = records.load(knobs.RECORD)
+    assert (record["lstm: no clipping"]["nats"] == record["lstm: base"]["nats"]).all()
+
+
+@pytest.mark.parametrize("row", sorted(SMALL))
+def test_the_rest_is_small(means, row):
+    assert all(abs(of - 1) < 0.1 for of in means[row].values())
+
+
+def test_the_page_shows_the_figure(html):
+    page = (html / "pages" / "knobs.html").read_text(encoding="utf8")
+    assert "Embedding of 128 numbers" in page and (html / "_images" / "knobs.svg").is_file()
