@@ -52,6 +52,11 @@ def test_beta_2_is_worth_a_look_and_clipping_did_nothing_for_the_lstm(means):
     assert (record["lstm: no clipping"]["nats"] == record["lstm: base"]["nats"]).all()
 
 
+def test_large_updates_cost_the_lstm_and_small_ones_gain_little(means):
+    assert 1.05 < means["Updates twice as large, half as many"]["LSTM"] < 1.15
+    assert all(0.9 < of < 1.01 for of in means["Updates half as large, twice as many"].values())
+
+
 @pytest.mark.parametrize("row", sorted(SMALL))
 def test_the_rest_is_small(means, row):
     assert all(abs(of - 1) < 0.1 for of in means[row].values())
