@@ -47,7 +47,8 @@ def test_the_rate_matters_and_that_it_falls(means):
 
 
 def test_beta_2_is_worth_a_look_and_clipping_did_nothing_for_the_lstm(means):
-    assert all(of < 0.97 for of in means["Adam's β₂ 0.99, not 0.999"].values())
+    assert all(0.92 < of < 0.97 for of in means["Adam's β₂ 0.99, not 0.999"].values())
+    assert all(0.87 < of < 0.94 for of in means["Adam's β₂ 0.9"].values())
     record = records.load(knobs.RECORD)
     assert (record["lstm: no clipping"]["nats"] == record["lstm: base"]["nats"]).all()
 
