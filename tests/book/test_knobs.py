@@ -38,7 +38,7 @@ def test_the_start_matters_to_the_lstm_alone(means):
 def test_the_rate_matters_and_that_it_falls(means):
     assert min(means["Learning rate: twice"].values()) > 1.33
     assert all(1.1 < of < 1.33 for of in means["Learning rate: half"].values())
-    assert all(1.1 < of < 1.3 for of in means["Constant rate, no decay"].values())
+    assert all(1.18 < of < 1.3 for of in means["Constant rate, no decay"].values())
     record = records.load(knobs.RECORD)
     for cell in knobs.CELLS.values():
         base, constant = (record[f"{cell}: {factor}"] for factor in ("base", "constant rate"))
