@@ -83,7 +83,7 @@ def knobs(root: Path) -> str:
     """Draw the figure into the figures below `root`, and return it with its caption."""
     rows = ratios()
     with mock.patch.dict(os.environ, UNROLLED_FIGURES=str(root / "figures")), plt.rc_context(plots.STYLE):
-        fig = plots.dots(rows, xlabel="distance to the floor ÷ the base's", baselines={"base": 1.0}, xlog=True)
+        fig = plots.dots(rows, xlabel="distance to the floor ÷ the base's", baselines={"base": 1.0})
         plots.save(fig, "knobs")
         plt.close(fig)
     return FIGURE
