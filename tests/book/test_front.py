@@ -72,7 +72,7 @@ def test_the_readme_says_what_the_first_page_says():
     intro, readme = paragraphs("intro.md"), paragraphs("README.md")
     subtitle = re.search(r"^\*Recurrent networks.*\*$", read("intro.md"), re.MULTILINE)[0]
     question = re.search(r"A recurrent network reads .*?remember\?", intro)[0]
-    trust = re.search(r"Every number comes from .*? beside it\.", intro)[0]
+    trust = re.search(r"Our numbers come from .*? beside it\.", intro)[0]
     assert [part for part in (subtitle, question, trust) if part not in readme] == []
     known = "linear algebra and have trained a network in PyTorch"
     assert known in intro and known in readme

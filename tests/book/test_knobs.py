@@ -65,4 +65,5 @@ def test_the_rest_is_small(means, row):
 
 def test_the_page_shows_the_figure(html):
     page = (html / "pages" / "knobs.html").read_text(encoding="utf8")
-    assert "Embedding of 128 numbers" in page and (html / "_images" / "knobs.svg").is_file()
+    assert "How the weights are divided matters most" in page and 'src="../_images/knobs.svg"' in page
+    assert "Embedding of 128 numbers" in (html / "_images" / "knobs.svg").read_text(encoding="utf8")
