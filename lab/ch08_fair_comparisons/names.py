@@ -16,10 +16,10 @@ from lab.ch08_fair_comparisons.memory import EDGES
 from lab.ch08_fair_comparisons.recipe_factors import RATE_FILE, at_each_rate
 from lab.engine import draws
 from lab.engine.draws import choice, log, random_search, uniform
-from lab.engine.experiment import Config, Experiment, Metric, NotChosen, at, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.scoring import BY_STORY, by_story
 from lab.engine.search import Setting, chosen, with_setting
-from lab.engine.store import recorded
+from lab.engine.store import of_first_seed
 from lab.engine.texts import encoded, unseen_stories
 from lab.engine.training import NATS, PARAMETERS, fit, parameters
 from unrolled.measure import evaluate
@@ -86,13 +86,7 @@ def preferred(name: str) -> Config:
         NotChosen: that has not been recorded.
     """
     (experiment,) = (each for each in EXPERIMENTS if each.name == "names")
-    parts = recorded(experiment)[name]
-    if 0 not in parts:
-        raise NotChosen(
-            f"names has not measured {name!r} yet; choose its rate with: "
-            f"python -m lab run names --contender {name!r} --record"
-        )
-    config = with_setting(longer(name), {"learning_rate": parts[0]["metrics"]["learning_rate"]})
+    config = with_setting(longer(name), {"learning_rate": of_first_seed(experiment, name)["learning_rate"]})
     return {what: part for what, part in config.items() if what != "learning_rates"}
 
 

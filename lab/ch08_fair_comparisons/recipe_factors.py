@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from lab.ch06_gru import cells_over_budget
-from lab.engine.experiment import Config, Experiment, Metric, NotChosen
+from lab.engine.experiment import Config, Experiment, Metric
 from lab.engine.search import with_setting
-from lab.engine.store import kept, recorded
+from lab.engine.store import kept, of_first_seed
 from lab.engine.texts import encoded
 from lab.engine.training import fit
 from unrolled.measure import evaluate
@@ -114,11 +114,7 @@ def preferred(label: str) -> Config:
     Raises:
         NotChosen: that has not been recorded.
     """
-    parts = recorded(EXPERIMENTS[0])[label]
-    if 0 not in parts:
-        command = f"python -m lab run recipe-factors --contender {label!r} --record"
-        raise NotChosen(f"recipe-factors has not measured {label!r} yet; choose its rate with: {command}")
-    tried = parts[0]["metrics"]
+    tried = of_first_seed(EXPERIMENTS[0], label)
     config = with_setting(EXPERIMENTS[0].config(label), {"learning_rate": tried["learning_rate"][tried["best"]]})
     return {what: part for what, part in config.items() if what != "learning_rates"}
 

@@ -74,6 +74,19 @@ def recorded(experiment: Experiment) -> dict[str, dict[int, Part]]:
     }
 
 
+def of_first_seed(experiment: Experiment, label: str) -> dict[str, Any]:
+    """Return what the record has of a contender's first seed, by metric: what its other seeds, or others, go by.
+
+    Raises:
+        NotChosen: it has not been recorded; the message says how to measure it.
+    """
+    parts = recorded(experiment)[label]
+    if 0 not in parts:
+        command = f"python -m lab run {experiment.name} --contender {label!r} --record"
+        raise NotChosen(f"{experiment.name} has not measured {label!r} yet; choose its rate with: {command}")
+    return parts[0]["metrics"]
+
+
 def missing(experiment: Experiment) -> list[tuple[str, int]]:
     """Return the parts, (label, seed), that the record of an experiment lacks, or has of another configuration."""
     parts = recorded(experiment)

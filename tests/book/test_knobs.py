@@ -24,7 +24,7 @@ def test_every_knob_has_a_row_and_the_base_is_one():
     assert all(of.mean() == pytest.approx(1) and len(of) == 5 for of in rows[knobs.OTHER_SEED].values())
 
 
-def test_the_division_of_the_weights_matters_most(means):
+def test_too_large_an_embedding_costs_most(means):
     assert next(iter(means)) == "Embedding of 128 numbers"
     assert all(1.4 < of < 1.7 for of in means["Embedding of 128 numbers"].values())
     assert all(of < 1.1 for of in means["Embedding of 8 numbers, not 32"].values())
@@ -65,5 +65,5 @@ def test_the_rest_is_small(means, row):
 
 def test_the_page_shows_the_figure(html):
     page = (html / "pages" / "knobs.html").read_text(encoding="utf8")
-    assert "How the weights are divided matters most" in page and 'src="../_images/knobs.svg"' in page
+    assert "Too large an embedding costs most" in page and 'src="../_images/knobs.svg"' in page
     assert "Embedding of 128 numbers" in (html / "_images" / "knobs.svg").read_text(encoding="utf8")

@@ -35,7 +35,7 @@ KNOBS = {  # what the page calls a knob, and the contender that has it at anothe
 }
 ALT = "For each knob a dot for the LSTM and one for the GRU, at their distance to the floor divided by the base's."
 CAPTION = (
-    "How the weights are divided matters most; then, for the LSTM, how it starts. Distance to the floor with one knob "
+    "Too large an embedding costs most; then, for the LSTM, the other start. Distance to the floor with one knob "
     "turned, divided by the base's: left of 1 the turn helps. A dot is the mean of three seeds at the best rate of its "
     "row, and its line their range; the rates have one seed, and the last row has five."
 )
