@@ -1,7 +1,7 @@
 """Is it attention that reverses long sources, or reading from both sides (chapter 11)?
 
-Encoder–decoders reverse letters, with and without attention, and with encoders that read from the left, from the right
-and from both sides: one thing at a time. Each has 24 random draws of its rate and start, and the best three again.
+Encoder–decoders reverse letters, with and without attention, and with encoders that read from the left or from both
+sides: one thing at a time. Each has 24 random draws of its rate and start, and the best three again.
 """
 
 from functools import partial
@@ -20,7 +20,7 @@ SPACE: draws.Space = {"learning_rate": log(1e-3, 1e-1), "initialisation": choice
 UNITS = 64
 CONTENDERS = {
     f"{direction}{', attention' if attention else ''}": {"direction": direction, "attention": attention}
-    for direction in ("forward", "backward", "both")
+    for direction in ("forward", "both")
     for attention in (None, "additive")
 }
 
@@ -52,7 +52,7 @@ def _chosen(name: str) -> Config:
 EXPERIMENTS = (
     Experiment(
         SEARCHED,
-        "Reversal: rate and start of encoder–decoders that read from either side or both, with attention or without",
+        "Reversal: rate and start of encoder–decoders that read from one side or both, with attention or without",
         draws.METRICS,
         {name: lambda name=name: base(name) | {"space": SPACE, "draws": draws.DRAWS} for name in CONTENDERS},
         draw,

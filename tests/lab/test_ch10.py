@@ -5,13 +5,20 @@ import json
 import pytest
 import torch
 
-from lab.ch10_depth_and_direction import depth_width, pretraining, pretraining_apart, tagging, tagging_stopped
+from lab.ch10_depth_and_direction import (
+    depth_width,
+    layer_probes,
+    pretraining,
+    pretraining_apart,
+    tagging,
+    tagging_stopped,
+)
 from lab.ch10_depth_and_direction.pretrained import PretrainedTagger
 from lab.engine import training
-from lab.engine.texts import Encoded
+from lab.engine.texts import Encoded, unseen_stories
 from small_experiments import small
 from unrolled.models import LanguageModel, load_model
-from unrolled.text import TaggedCorpus, TaggedSentence
+from unrolled.text import TaggedCorpus, TaggedSentence, Vocabulary
 
 # Depth against width
 
@@ -138,3 +145,54 @@ def test_what_a_language_model_has_is_taken_away_one_at_a_time(little, tmp_path,
         for reader in tagger.readers.values():
             reader.core.layers[0].W_hh.data.normal_()
         assert torch.equal(tagger(*sentence), before)
+
+
+# Probes
+
+
+def test_the_labels_of_letters_are_those_of_a_hand():
+    text = "The fox met a dog. It\n"
+    tags = ["other", "animal", "other", "other", "animal", "other", "other", "other"]
+    found = layer_probes.labelled(text, tags)
+    place, sentence, kind = found.values()
+    assert place.label[:9].tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 0]  # the blank belongs to the word before it
+    assert [text[at] for at in range(len(text)) if not place.asked[at]] == [" ", " ", " ", " ", " "]
+    assert [sentence.label[text.index(word)].item() for word in ("The", "fox", "met", "a", "dog", "It")] == [
+        0,
+        0,
+        1,
+        1,
+        2,
+        0,
+    ]
+    assert [at for at in range(len(text)) if kind.asked[at]] == [text.index("x"), text.index("g")]
+    assert kind.label[text.index("x")] == kind.label[text.index("g")] != kind.label[text.index("m")]
+    assert place.beginnings[4:7] == ["f", "fo", "fox"] and len(place.beginnings) == len(text)
+
+
+def test_the_last_layer_that_is_probed_is_the_one_that_predicts():
+    torch.manual_seed(0)
+    network, tokens = LanguageModel(5, hidden_size=6, num_layers=2, core="gru", dropout=0.5), torch.randint(5, (2, 7))
+    vectors, first, second = layer_probes.layers(network, tokens)
+    assert network.training and first.shape == second.shape == (2, 7, 6)
+    assert torch.equal(vectors, network.embedding(tokens))
+    assert torch.allclose(network.output(second), network.eval()(tokens)[0], atol=1e-6)
+
+
+def test_a_network_is_probed_by_one_half_of_its_windows_in_the_other(monkeypatch):
+    asked = []
+
+    def probe(fitted, labels, held_out, answers, *, penalty):
+        asked.append((len(labels), len(answers), labels.tolist()))
+        return float(len(asked))
+
+    monkeypatch.setattr(layer_probes.probes, "linear_probe", probe)
+    config = layer_probes.SHARED | {"windows": 4, "length": 32}
+    vocabulary = Vocabulary(unseen_stories()[1].text)
+    torch.manual_seed(0)
+    network = LanguageModel(len(vocabulary), hidden_size=6, num_layers=2, core="gru")
+    result = layer_probes.probed(network, vocabulary, config, seed=0)
+    assert result["right"] == [[1, 2, 3], [7, 8, 9], [13, 14, 15]] and result["control"][0] == [4, 5, 6]
+    assert all(0 < fitted <= 32 and 0 < held <= 32 for fitted, held, _ in asked)  # 16 of 32 letters, of two windows
+    drawn = [labels for _, _, labels in asked]
+    assert drawn[0] == drawn[2] != drawn[3] == drawn[5] and set(drawn[3]) <= set(drawn[0])
