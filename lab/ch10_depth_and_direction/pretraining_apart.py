@@ -11,7 +11,7 @@ from lab.ch10_depth_and_direction import pretraining
 from lab.engine.experiment import Config, Experiment, Metric, at
 from lab.engine.search import with_setting
 
-RATES = [1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2]
+RATES = [1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3]
 
 
 def measure(config: Config, seed: int, folder: Path) -> dict:
