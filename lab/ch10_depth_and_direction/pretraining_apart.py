@@ -11,7 +11,7 @@ from lab.ch10_depth_and_direction import pretraining
 from lab.engine.experiment import Config, Experiment, Metric, at
 from lab.engine.search import with_setting
 
-RATES = [1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3]
+FEW, MANY = [1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3], [1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2]  # tags
 
 
 def measure(config: Config, seed: int, folder: Path) -> dict:
@@ -41,7 +41,10 @@ def _contenders() -> dict[str, Config]:
         kinds[f"trained models {count}"] = whole
         kinds[f"untrained models {count}"] = drawn
         kinds[f"trained vectors {count}"] = whole | {"model": whole["model"] | {"shown": 1}}
-    return {label: config | {"learning_rates": RATES} for label, config in kinds.items()}
+    return {
+        label: config | {"learning_rates": MANY if config["labelled"] == pretraining.LABELLED[-1] else FEW}
+        for label, config in kinds.items()
+    }
 
 
 EXPERIMENTS = (
