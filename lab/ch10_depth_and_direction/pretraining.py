@@ -1,7 +1,9 @@
-"""How many tagged sentences is it worth to have read others without tags before (chapter 10)?
+"""How many tagged sentences is it worth to have read others without tags, and what in that helps (chapter 10)?
 
 Two language models read the training sentences of ATIS, one from each side. A tagger that looks at their states is
-compared with one that begins from nothing, after as many updates on as few tagged sentences.
+compared with one that begins from nothing, after as many updates on as few tagged sentences; and with two controls: a
+tagger of the same language models as they were drawn, and one that is shown only the vectors of the trained ones. Each
+has the best of several rates, by the validation, for each number of tagged sentences.
 """
 
 from functools import partial
@@ -11,7 +13,8 @@ import torch
 
 from lab.ch10_depth_and_direction.pretrained import PretrainedTagger
 from lab.ch10_depth_and_direction.tagging import RIGHT, answers, given_tags, numbered
-from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
+from lab.engine.search import with_setting
 from lab.engine.store import shared_folder
 from lab.engine.texts import Encoded
 from lab.engine.training import PARAMETERS, Answering, fit, fit_examples, mean_loss, model_of, parameters
@@ -20,8 +23,13 @@ from unrolled.text import Examples, TaggedCorpus, pad_tagged
 
 
 def measure(config: Config, seed: int, folder: Path) -> dict:
-    """Train a tagger on the first sentences of a shuffled order, and ask it for the tags of the test."""
-    return asked(learn(config, seed, folder)[0], config)
+    """Train a tagger at each rate, and ask the one that the validation prefers for the tags of the test."""
+    taggers, costs = {}, {}
+    for rate in config["learning_rates"]:
+        tried = with_setting(config, {"learning_rate": rate})
+        taggers[rate], costs[rate] = learn(tried, seed, folder, name=f"rate-{rate:g}")
+    best = min(costs, key=costs.get)
+    return asked(taggers[best], config) | {"learning_rate": best, "validation": list(costs.values())}
 
 
 def learn(config: Config, seed: int, folder: Path, name: str = "model") -> tuple[TaggingNetwork, float]:
@@ -79,16 +87,19 @@ METRICS = {
     "parameters": PARAMETERS,
     **RIGHT,
     "shares": Metric("", "s: how much the tagger takes of each layer, the embedding first", ("layer",)),
+    "learning_rate": Metric("", "the one that was best"),
+    "validation": Metric("nats per word", "what a tag of the validation cost with each rate", ("rate",)),
 }
-LABELLED = (50, 200, 1000)
 READING, TAGGING = 1500, 600  # updates of the language models, and of the tagger
+FEW = [1.25e-4, 2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3]
+RATES = {50: FEW, 200: FEW, 1000: [1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2]}  # by the number of tagged sentences
 
 
 def contenders() -> dict[str, Config]:
-    """Return both kinds of tagger with every number of tagged sentences."""
+    """Return every kind of tagger with every number of tagged sentences."""
     corpus = text("atis", words=True, three_parts=True)
     options = {"core": "lstm", "embedding_size": 64, "hidden_size": 128, "num_layers": 2}
-    language_model = {
+    reading = {
         "text": corpus,
         "model": model("LanguageModel", **options),
         "recipe": recipe(updates=READING, batch=32, seq_len=32, learning_rate=4e-3, reset=0.05),
@@ -99,25 +110,30 @@ def contenders() -> dict[str, Config]:
         "recipe": recipe(updates=TAGGING, batch=25, seq_len=1, carry=False, learning_rate=4e-3),
         "validations": 0,
     }
+    size = {"hidden_size": 64, "dropout": 0.3}
+    looking = model("PretrainedTagger", language_model=options, **size)
     kinds = {
-        "scratch": {"model": model("Tagger", embedding_size=64, hidden_size=64, dropout=0.3)},
-        "pretrained": {
-            "model": model("PretrainedTagger", language_model=options, hidden_size=64, dropout=0.3),
-            "language_model": language_model,
-        },
+        "from scratch": {"model": model("Tagger", embedding_size=64, **size)},
+        "trained models": {"model": looking, "language_model": reading},
+        "untrained models": {"model": looking},
+        "trained vectors": {"model": looking | {"shown": 1}, "language_model": reading},
     }
     return {
-        f"{kind} {count}": shared | parts | {"labelled": count} for count in LABELLED for kind, parts in kinds.items()
+        f"{kind} {count}": shared | parts | {"labelled": count, "learning_rates": rates}
+        for count, rates in RATES.items()
+        for kind, parts in kinds.items()
     }
 
 
 EXPERIMENTS = (
     Experiment(
         "pretraining",
-        "ATIS: a tagger of two language models' states against one from scratch, by the number of tagged sentences",
+        "ATIS: taggers of trained language models, of untrained ones, of their vectors alone, and from scratch",
         METRICS,
         contenders(),
         measure,
+        at(rate="learning_rates"),
         seeds=5,
+        small={"learning_rates": [1e-3, 1e-2]},
     ),
 )

@@ -9,7 +9,6 @@ from lab.ch10_depth_and_direction import (
     depth_width,
     layer_probes,
     pretraining,
-    pretraining_apart,
     tagging,
     tagging_stopped,
 )
@@ -101,12 +100,12 @@ def test_a_window_that_reaches_farther_has_as_many_weights():
 
 
 def test_a_tagger_begins_with_readers_that_were_trained_once_for_all(little, tmp_path):
-    config = small("pretraining", "pretrained 50") | {"labelled": 4}
+    config = small("pretraining", "trained models 50") | {"labelled": 4}
     config["language_model"]["recipe"] |= {"batch": 1, "seq_len": 4}
     place = tmp_path / "contender" / "seed"
     measured = pretraining.measure(config, 0, place)
     assert sum(measured["shares"]) == pytest.approx(1) and len(measured["shares"]) == 3
-    model, *_ = load_model(place / "model.model")
+    model, *_ = load_model(place / f"rate-{measured['learning_rate']:g}.model")
     assert isinstance(model, PretrainedTagger)
     (shared,) = [path for path in tmp_path.glob("shared-*") if path.is_dir()]
     for side in ("from_left", "from_right"):
@@ -126,11 +125,11 @@ def test_a_reader_from_the_right_reads_each_sentence_from_its_end():
 
 @pytest.mark.parametrize("kind", ["from scratch", "trained models", "untrained models", "trained vectors"])
 def test_what_a_language_model_has_is_taken_away_one_at_a_time(little, tmp_path, kind):
-    config = small("pretraining-apart", f"{kind} 50") | {"labelled": 4}
+    config = small("pretraining", f"{kind} 50") | {"labelled": 4}
     if "language_model" in config:
         config["language_model"]["recipe"] |= {"batch": 1, "seq_len": 4}
     place = tmp_path / "contender" / "seed"
-    measured = pretraining_apart.measure(config, 0, place)
+    measured = pretraining.measure(config, 0, place)
     rates, costs = config["learning_rates"], measured["validation"]
     assert len(costs) == len(rates) and costs[rates.index(measured["learning_rate"])] == min(costs)
     shares = {"from scratch": None, "trained vectors": 1}.get(kind, 3)
