@@ -35,6 +35,10 @@ def test_no_number_of_ours_is_typed():
     assert not numbers, "take them from a cell or a record; sizes that belong to the sentence are written in words"
 
 
+def test_what_the_chapters_have_stored_fills_every_claim():
+    assert all(audit.outcome(ROOT, claim) for claim in CLAIMS)  # a build would find it too, minutes later
+
+
 def test_the_page_has_every_claim_and_question_and_each_leads_to_one_heading(html):
     page = BeautifulSoup((html / "pages" / "audit.html").read_text("utf8"), "html.parser").article
     marks = [mark.get_text() for mark in page.select("table .verdict")]
