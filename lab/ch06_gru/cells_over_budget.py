@@ -4,11 +4,12 @@ Each cell has about as many weights as the others, and settings from a search of
 character is read twice, so a longer training is one on more text.
 """
 
+from functools import partial
 from pathlib import Path
 
 from lab.engine.experiment import Config, Experiment, model, recipe, text
 from lab.engine.scoring import BY_STORY, by_story
-from lab.engine.search import TRIALS, Budgets, Setting, chosen, search, with_setting
+from lab.engine.search import TRIALS, Budgets, Setting, chosen, decided, grid, search, with_setting
 from lab.engine.texts import unseen_stories
 from lab.engine.training import CURVE, NATS, PARAMETERS, UPDATES, Trained, fit, parameters, training_seconds
 from unrolled.measure import evaluate, recall_by_lag
@@ -113,8 +114,21 @@ def longest(config: Config) -> Config:
 
 def begun_as_chosen(config: Config, name: str) -> Config:
     """Return another network of a cell with the initialisation and the knob that were chosen for the longest budget."""
-    setting = chosen(BUDGETS.search, f"{name} {BUDGETS.updates[-1]}")
-    return with_setting(config, {key: value for key, value in setting.items() if key != "learning_rate"})
+    return with_setting(config, _begins(chosen(BUDGETS.search, f"{name} {BUDGETS.updates[-1]}")))
+
+
+FAR = 32_000  # updates, of the two cells that lead
+
+
+def searched_far(name: str) -> Config:
+    """Return a cell in its longest training, with rates to try about the best of the budget before."""
+    before = chosen(BUDGETS.search, f"{name} {BUDGETS.updates[-1]}")
+    rates = [before["learning_rate"] * factor for factor in (0.25, 0.5, 1, 2)]
+    return configuration(name, FAR) | {"grid": grid(rates, [_begins(before)]), "keep": [[0.5, 2]]}
+
+
+def _begins(setting: Setting) -> Setting:
+    return {knob: value for knob, value in setting.items() if knob != "learning_rate"}
 
 
 EXPERIMENTS = (
@@ -134,5 +148,22 @@ EXPERIMENTS = (
         measure,
         axes,
         seeds=5,
+    ),
+    Experiment(
+        "cells-far-tuning",
+        "Stories: the learning rate of LSTM and GRU for 32,000 updates",
+        TRIALS,
+        {f"{name} {FAR}": partial(searched_far, name) for name in ("lstm", "gru")},
+        search,
+        seeds=1,
+    ),
+    Experiment(
+        "cells-far",
+        "Stories: LSTM and GRU of equally many weights after 32,000 updates",
+        METRICS,
+        decided("cells-far-tuning", {f"{name} {FAR}": configuration(name, FAR) for name in ("lstm", "gru")}),
+        measure,
+        axes,
+        seeds=3,
     ),
 )

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, states_and_nats
+from lab.ch07_neural_language_models.reading import Reader, cached_nats, dynamic_nats, states_and_nats
 from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.scoring import TRAINING_NATS, training_nats
+from lab.engine.search import TRIALS, Setting, chosen, grid, search, with_setting
 from lab.engine.store import kept
 from lab.engine.texts import Encoded, encoded
 from lab.engine.training import CURVE, NATS, PARAMETERS, SECONDS, UPDATES, fit, parameters, training_seconds
 from unrolled.measure import mixed, token_nats
-from unrolled.models import LanguageModel
 from unrolled.ngram import Counts, ModifiedKneserNey
 
 ORDERS = [5, 6, 7, 8, 9]
@@ -37,7 +37,7 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
     part = {**config, "text": config["text"] | {"three_parts": True}}
     read = encoded(part)
     first = fit(part, seed, folder, text=read._replace(test=None), name="part")
-    choose = partial(_choose, first.model, read, config["rates"])
+    choose = partial(_choose, first.model, read, config["rates"], config["choosing"])
     choices = kept(folder / "choices.json", choose)
     whole = encoded(config)
     last = fit(config, seed, folder, text=whole, name="whole")
@@ -62,9 +62,9 @@ def _counting(read: Encoded, tokens: torch.Tensor, order: int) -> np.ndarray:
     return token_nats(grams, tokens, streams=1)
 
 
-def _choose(network: LanguageModel, read: Encoded, rates: Sequence[float]) -> dict:
-    """Return what does best on the held-out text, for each of the `WAYS`, with what it then costs."""
-    tokens = read.held_out[:CHOOSING]
+def _choose(network: Reader, read: Encoded, rates: Sequence[float], symbols: int) -> dict:
+    """Return what does best on the first symbols held out, for each of the `WAYS`, with what it then costs."""
+    tokens = read.held_out[:symbols]
 
     def best(options: list, price: Callable[[Any], np.ndarray]) -> dict:
         tried = [float(np.mean(price(option))) for option in options]
@@ -88,7 +88,7 @@ def _choose(network: LanguageModel, read: Encoded, rates: Sequence[float]) -> di
     return found
 
 
-def _read(network: LanguageModel, read: Encoded, choices: dict) -> list[float]:
+def _read(network: Reader, read: Encoded, choices: dict) -> list[float]:
     """Return what a symbol of the held-out text costs in each of the `WAYS`, by what was chosen elsewhere."""
     tokens = read.held_out
     states, alone = states_and_nats(network, tokens)
@@ -124,17 +124,123 @@ GRU = {
     "model": model("LanguageModel", core="gru", hidden_size=512, embedding_size=64, dropout=0.4),
     "recipe": recipe(updates=3600, batch=32, seq_len=100, learning_rate=3e-3),
     "rates": RATES,
+    "choosing": CHOOSING,
 }
+
+# The rungs of a recipe
+
+TUNED, RUNGS = "ladder-tuning", "ladder-rungs-tuning"
+FURTHER = "ladder-further-tuning"
+BASE = {"text": text("tiny-shakespeare"), "recipe": recipe(updates=3600, batch=32, seq_len=100)}
+READ = {"rates": RATES, "choosing": CHOOSING}
+CORES = {  # with the 65 symbols each network has 1.1 to 1.3 million weights
+    "lstm": model("LanguageModel", core="torch-lstm", hidden_size=512, embedding_size=64),
+    "gru": model("LanguageModel", core="torch-gru", hidden_size=600, embedding_size=64),
+    "rnn": model(
+        "LanguageModel", core="torch-rnn", hidden_size=1024, embedding_size=64, cell_options={"nonlinearity": "relu"}
+    ),
+    "mingru": model("ResidualLM", core="mingru", hidden_size=416, embedding_size=416, num_layers=3),
+    "transformer": model("TransformerLM", context=128, hidden_size=160, num_layers=4),
+}
+BLOCKS = {"batch": 25, "seq_len": 128, "carry": False}  # a transformer reads whole ones: as many symbols an update
+PEAKS = {"lstm": [4e-3, 8e-3, 1.6e-2], "gru": [2e-3, 4e-3, 8e-3]}
+PEAKS |= dict.fromkeys(["rnn", "mingru", "transformer"], [1e-3, 2e-3, 4e-3])
+DROPPED = dict.fromkeys(CORES, [0.2, 0.4, 0.6]) | {"transformer": [0.1, 0.2, 0.3]}
+ADDED = {  # to the LSTM with dropout, one at a time
+    "weight drop": ("weight_drop", [0.2, 0.4, 0.6]),
+    "decay": ("weight_decay", [0.01, 0.03, 0.1]),
+    "mean": ("averaging", [0.99, 0.997, 0.999]),
+}
+
+
+def begun(core: str) -> Config:
+    """Return a network before anything of it is chosen."""
+    more = {"recipe": BASE["recipe"] | BLOCKS} if core == "transformer" else {}
+    return BASE | {"model": CORES[core]} | more
+
+
+def searched(core: str, settings: list[Setting]) -> Config:
+    """Return a network with the settings to try, each trained to the end."""
+    return begun(core) | {"grid": settings, "keep": [], "validations": 0}
+
+
+def searched_plain() -> Config:
+    """Return the LSTM with the rates to try."""
+    return searched("lstm", grid(PEAKS["lstm"], [{}]))
+
+
+def searched_dropout(core: str) -> Config:
+    """Return a network with shares of dropout to try, each at every rate."""
+    return searched(core, grid(PEAKS[core], [{"dropout": share} for share in DROPPED[core]]))
+
+
+def searched_added(rung: str) -> Config:
+    """Return the LSTM with dropout as it was chosen, and what a further rung tries."""
+    knob, values = ADDED[rung]
+    return searched("lstm", [chosen(TUNED, "lstm: dropout") | {knob: value} for value in values])
+
+
+def climbed(core: str, rung: str, search: str) -> Config:
+    """Return a network on a rung as a search chose it."""
+    return with_setting(begun(core), chosen(search, f"{core}: {rung}")) | READ
+
+
+def search_part(config: Config, seed: int, folder: Path) -> dict:
+    """Search the settings of a network on the part of the text that is published for training."""
+    return search({**config, "text": config["text"] | {"three_parts": True}}, seed, folder)
+
 
 EXPERIMENTS = (
     Experiment(
         "ladder-shakespeare",
         "Tiny Shakespeare: a network alone, beside counting, with a cache, and going on learning as it reads",
         METRICS,
-        {"gru": GRU},
+        {
+            "gru": GRU,
+            "lstm: plain": partial(climbed, "lstm", "plain", RUNGS),
+            "lstm: dropout": partial(climbed, "lstm", "dropout", TUNED),
+        },
         measure,
         lambda config: {"way": WAYS, "rate": config["rates"]},
         seeds=1,
-        small={"rates": [0.02]},
+        small={"rates": [0.02], "choosing": 1000},
+    ),
+    Experiment(
+        TUNED,
+        "Tiny Shakespeare: rate and dropout of five networks",
+        TRIALS,
+        {f"{core}: dropout": partial(searched_dropout, core) for core in CORES},
+        search_part,
+        seeds=1,
+    ),
+    Experiment(
+        RUNGS,
+        "Tiny Shakespeare: the rate of a plain LSTM, and the dropped weights of one with dropout",
+        TRIALS,
+        {"lstm: plain": searched_plain, "lstm: weight drop": partial(searched_added, "weight drop")},
+        search_part,
+        seeds=1,
+    ),
+    Experiment(
+        FURTHER,
+        "Tiny Shakespeare: an LSTM's decay, and the running mean of its weights",
+        TRIALS,
+        {f"lstm: {rung}": partial(searched_added, rung) for rung in ("decay", "mean")},
+        search_part,
+        seeds=1,
+        on_gpu=True,
+    ),
+    Experiment(
+        "ladder-further",
+        "Tiny Shakespeare: further rungs of an LSTM's recipe, and other networks with dropout",
+        METRICS,
+        {"lstm: weight drop": partial(climbed, "lstm", "weight drop", RUNGS)}
+        | {f"lstm: {rung}": partial(climbed, "lstm", rung, FURTHER) for rung in ("decay", "mean")}
+        | {f"{core}: dropout": partial(climbed, core, "dropout", TUNED) for core in CORES if core != "lstm"},
+        measure,
+        lambda config: {"way": WAYS, "rate": config["rates"]},
+        seeds=3,
+        on_gpu=True,
+        small={"rates": [0.02], "choosing": 1000},
     ),
 )

@@ -11,13 +11,14 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from unrolled.cells import detach
-from unrolled.models import LanguageModel, evaluating
+from unrolled.models import LanguageModel, TransformerLM, evaluating
 
 STRETCH = 128  # symbols that are read at once
+Reader = LanguageModel | TransformerLM
 
 
 @torch.no_grad()
-def states_and_nats(model: LanguageModel, tokens: torch.Tensor) -> tuple[torch.Tensor, np.ndarray]:
+def states_and_nats(model: Reader, tokens: torch.Tensor) -> tuple[torch.Tensor, np.ndarray]:
     """Read a text as one stream; return the top hidden states and what each symbol but the first costs.
 
     Args:
@@ -27,13 +28,13 @@ def states_and_nats(model: LanguageModel, tokens: torch.Tensor) -> tuple[torch.T
     Returns:
         The states before each symbol but the first, (length − 1, hidden_size), and nats, (length − 1,).
     """
-    states, nats, state = [], [], None
+    states, nats, state, tokens = [], [], None, tokens.to(model.device)
     with evaluating(model):
         for inputs, targets in zip(tokens[:-1].split(STRETCH), tokens[1:].split(STRETCH), strict=True):
             hidden, state = model.hidden_states(inputs[None], state)  # (1, time, hidden)
             states.append(hidden[0])
             nats.append(cross_entropy(model.output(hidden[0]), targets, reduction="none"))
-    return torch.cat(states), torch.cat(nats).double().numpy()
+    return torch.cat(states), torch.cat(nats).double().cpu().numpy()
 
 
 @torch.no_grad()
@@ -51,19 +52,20 @@ def cached_nats(states: torch.Tensor, tokens: torch.Tensor, *, window: int, flat
     Returns:
         Nats, (length − 1,); infinity where the symbol is not among those in the cache.
     """
-    targets, prices = tokens[1:], np.full(len(states), np.inf)
+    targets, prices = tokens[1:].to(states.device), np.full(len(states), np.inf)
     for start in range(0, len(states), STRETCH):
         first, end = max(0, start - window), min(start + STRETCH, len(states))
-        now, past = torch.arange(start, end)[:, None], torch.arange(first, end)[None]  # (now, 1), (1, past)
+        places = torch.arange(first, end, device=states.device)
+        now, past = places[start - first :, None], places[None]  # (now, 1), (1, past)
         near = (past < now) & (past >= now - window)
         scores = (flatness * states[start:end] @ states[first:end].T).masked_fill(~near, -torch.inf)
         same = targets[first:end][None] == targets[start:end][:, None]
         right = scores.masked_fill(~same, -torch.inf).logsumexp(dim=1) - scores.logsumexp(dim=1)
-        prices[start:end] = -right.nan_to_num(nan=-torch.inf).double().numpy()
+        prices[start:end] = -right.nan_to_num(nan=-torch.inf).double().cpu().numpy()
     return prices
 
 
-def dynamic_nats(model: LanguageModel, tokens: torch.Tensor, *, rate: float, stretch: int = 20) -> np.ndarray:
+def dynamic_nats(model: Reader, tokens: torch.Tensor, *, rate: float, stretch: int = 20) -> np.ndarray:
     """Return what each symbol but the first costs a model that goes on learning from what it has read (Krause 2018).
 
     After every stretch a copy of the model takes one step of plain gradient descent on what it has just paid for.
@@ -77,7 +79,9 @@ def dynamic_nats(model: LanguageModel, tokens: torch.Tensor, *, rate: float, str
     Returns:
         Nats, (length − 1,); infinity from where the descent diverged.
     """
-    learner, state, nats = copy.deepcopy(model).eval(), None, []
+    learner, state, nats, tokens = copy.deepcopy(model), None, [], tokens.to(model.device)
+    for part in learner.modules():  # nothing is dropped; but cuDNN differentiates only what is in training
+        part.train(isinstance(part, torch.nn.RNNBase))
     optimizer = torch.optim.SGD(learner.parameters(), lr=rate)
     for inputs, targets in zip(tokens[:-1].split(stretch), tokens[1:].split(stretch), strict=True):
         logits, state = learner(inputs[None], None if state is None else detach(state))
@@ -86,4 +90,4 @@ def dynamic_nats(model: LanguageModel, tokens: torch.Tensor, *, rate: float, str
         costs.mean().backward()
         optimizer.step()
         nats.append(costs.detach())
-    return torch.cat(nats).nan_to_num(nan=torch.inf).double().numpy()
+    return torch.cat(nats).nan_to_num(nan=torch.inf).double().cpu().numpy()

@@ -68,11 +68,12 @@ def test_every_experiment_that_needs_a_gpu_every_chapter_and_every_solution_has_
     names = [f"{folder}/{path.stem}" for folder in ("chapters", "solutions") for path in ROOT.glob(f"{folder}/*.ipynb")]
     names += [f"lab/{name}" for name, experiment in lab.experiments().items() if experiment.on_gpu]
     assert len(names) > 20 and sorted(gpu.queue(ROOT)) == sorted(names)
-    assert gpu.queue(ROOT)[:4] == [
+    assert gpu.queue(ROOT)[:5] == [
         "lab/gpu-writing",
         "lab/gpu-layers",
         "chapters/12-cost",
         "chapters/13-modern-recurrence",
+        "lab/wikitext-2-ladder",
     ]
 
 

@@ -10,13 +10,15 @@ from torch.nn.functional import cross_entropy
 from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, states_and_nats
 from unrolled.cells import detach
 from unrolled.measure import mixed, token_nats
-from unrolled.models import LanguageModel
+from unrolled.models import LanguageModel, TransformerLM
 
 
-@pytest.fixture
-def network():
+@pytest.fixture(params=["gru", "torch-lstm", "transformer"])
+def network(request):
     torch.manual_seed(0)
-    return LanguageModel(7, embedding_size=5, hidden_size=12, core="gru")
+    if request.param == "transformer":
+        return TransformerLM(7, context=32, hidden_size=12, num_layers=1, num_heads=2)
+    return LanguageModel(7, embedding_size=5, hidden_size=12, core=request.param)
 
 
 @pytest.fixture

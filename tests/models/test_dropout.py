@@ -1,5 +1,7 @@
 """Dropout has its places and no others; tied weights are one matrix."""
 
+import re
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -84,6 +86,28 @@ def test_the_dropout_between_torchs_layers_is_torchs():
     assert model.core.layers[0].dropout == 0.4
     assert language_model("torch-gru", 1, dropout=0.4).core.layers[0].dropout == 0
     assert model.dropout.rate == 0.4
+
+
+@pytest.mark.parametrize("core", ["rnn", "lstm", "gru", "torch-lstm", "torch-gru"])
+def test_dropped_weights_are_recurrent_ones_and_the_same_at_every_step(core, monkeypatch):
+    model, plain = language_model(core, 2, weight_drop=0.5), language_model(core, 2)
+    tokens, masks = torch.randint(11, (2, 6)), []
+
+    def noted(self, x):
+        if self is not model.weight_dropout:
+            return x
+        masks.append(2.0 * torch.randint(2, x.shape))
+        return x * masks[-1]
+
+    monkeypatch.setattr(Dropout, "forward", noted)
+    logits, _ = model(tokens)
+    recurrent = [weight for name, weight in plain.core.named_parameters() if re.search("W_hh|weight_hh", name)]
+    assert [mask.shape for mask in masks] == [weight.shape for weight in recurrent]
+    with torch.no_grad():
+        for weight, mask in zip(recurrent, masks, strict=True):
+            weight *= mask
+    assert torch.allclose(logits, plain(tokens)[0], atol=1e-6)
+    assert torch.equal(model.eval()(tokens)[0], language_model(core, 2).eval()(tokens)[0])
 
 
 def test_a_run_with_dropout_and_tied_weights_resumes_to_the_bit(tmp_path):

@@ -101,6 +101,8 @@ def test_options_reach_every_cell():
         ({"core": "rmn"}, "core is 'rmn'; it can be one of rnn, lstm, lstm-1997, gru, .*, torch-rnn"),
         *[({"embedding_scale": s}, f"embedding_scale is {s}; it must be above 0") for s in (0.0, math.nan, math.inf)],
         *[({"dropout": rate}, f"dropout is {rate}; it must be 0 or more") for rate in (-0.1, 1.0, math.nan)],
+        *[({"weight_drop": rate}, f"weight_drop is {rate}; it must be 0 or more") for rate in (-0.1, 1.0, math.nan)],
+        ({"core": "mingru", "weight_drop": 0.1}, "weight_drop is 0.1, but a mingru has no recurrent weights"),
         ({"tied": True}, "embedding_size is 32 and hidden_size is 128; where the output is tied"),
     ],
 )

@@ -28,6 +28,8 @@ SCORED = {"validation": TOKENS[:200], "validate_every": 3, "progress": False}
         (DROPOUT, {}),
         (DROPOUT, {"patience": 2, "schedule": "constant", "learning_rate": 0.5}),
         (DROPOUT, {"patience": 20}),
+        ({"core": "gru", "weight_drop": 0.5}, {"averaging": 0.9, "weight_decay": 0.1}),
+        ({}, {"averaging": 0.9, "patience": 20}),
     ],
 )
 def test_a_resumed_run_is_exact(tmp_path, monkeypatch, options, changes):

@@ -30,10 +30,12 @@ def gradients(by_hand, update: int, state, clip: float):
     return [gradient * min(1.0, clip / norm) for gradient in unclipped], state.detach()
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.4])
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-def test_an_optimizers_steps_are_those_written_out(optimizer):
+def test_an_optimizers_steps_are_those_written_out(optimizer, decay):
     rate, clip = 0.05, 0.3
-    recipe = Recipe(4, **SMALL, learning_rate=rate, clip=clip, optimizer=optimizer, schedule="constant")
+    how = {"learning_rate": rate, "clip": clip, "optimizer": optimizer, "weight_decay": decay, "schedule": "constant"}
+    recipe = Recipe(4, **SMALL, **how)
     trained, by_hand, state = model(), model(), None
     train(trained, TOKENS, recipe, progress=False)
     own = [weight for weight in by_hand.parameters() if weight.requires_grad]
@@ -42,6 +44,7 @@ def test_an_optimizers_steps_are_those_written_out(optimizer):
         clipped, state = gradients(by_hand, update, state, clip)
         with torch.no_grad():
             for w, g, m, v in zip(own, clipped, first, second, strict=True):
+                w -= rate * decay * w
                 if optimizer == "sgd":
                     w -= rate * g
                     continue
@@ -88,6 +91,25 @@ def test_beta2_is_adams():
     weights = [torch.zeros(2, requires_grad=True)]
     assert Recipe(1, beta2=0.9).optimizer_of(weights).defaults["betas"] == (0.9, 0.9)
     assert Recipe(1).optimizer_of(weights).defaults["betas"] == (0.9, 0.999)
+
+
+def test_the_mean_is_a_plain_one_at_first_and_then_a_running_one_and_is_what_is_scored():
+    recipe = Recipe(8, **SMALL, learning_rate=3e-2, averaging=0.8)
+    trained, seen = model(), []
+    history = train(
+        trained,
+        TOKENS,
+        recipe,
+        validation=TOKENS[:500],
+        validate_every=8,
+        progress=False,
+        watch=lambda _: seen.append(weights(trained)),
+    )
+    mean = torch.stack(seen[:5]).mean(dim=0)  # a fifth of each of five
+    for later in seen[5:]:
+        mean = 0.8 * mean + 0.2 * later
+    assert torch.allclose(weights(trained), mean, atol=1e-6) and not torch.allclose(mean, seen[-1], atol=1e-3)
+    assert history.validation == [evaluate(trained, TOKENS[:500]).nats_per_symbol]
 
 
 def test_waiting_is_since_the_lowest_score():
@@ -174,6 +196,8 @@ def test_mixed_precision_multiplies_in_bfloat16_and_keeps_the_weights(monkeypatc
         ("learning_rate", math.nan, "learning_rate is nan; it must be above 0"),
         ("clip", 0, "clip is 0; it must be above 0"),
         ("beta2", 1.0, "beta2 is 1.0; it must be 0 or more and below 1"),
+        ("averaging", 1.0, "averaging is 1.0; it must be 0 or more and below 1"),
+        ("weight_decay", -0.1, "weight_decay is -0.1; it must be 0 or more, and finite"),
         ("warm_up", 1.0, "warm_up is 1.0; it must be 0 or more and below 1"),
         ("patience", -1, "patience is -1; it must be 0 or more"),
         ("optimizer", "lion", "optimizer is 'lion'; it can be one of adam, sgd"),

@@ -31,7 +31,13 @@ SWITCHES = {
     "chapters": {"UNROLLED_PROFILE": "full", "UNROLLED_DEVICE": "cuda"},
     "solutions": {"UNROLLED_DEVICE": "cuda"},
 }
-EXPERIMENTS = {"gpu-writing": 60, "gpu-layers": 200}  # seconds, a few times as long as an H200 took
+EXPERIMENTS = {  # seconds, a few times as long as an H200 took, or should take
+    "gpu-writing": 60,
+    "gpu-layers": 200,
+    "wikitext-2-ladder": 1200,
+    "ladder-further-tuning": 600,
+    "ladder-further": 6000,
+}
 FIRST = ("12", "13", "01", "02", "03", "07", "09")  # chapters: those that lack a full run, before the others
 NOTEBOOK = 150  # seconds that a notebook is expected to take where it has not run yet
 DAY = 24 * 60 * 60  # seconds, where nobody limits them
@@ -52,7 +58,11 @@ def queue(root: Path) -> list[str]:
 
     chapters = sorted(sorted(root.glob("chapters/*.ipynb")), key=turn)
     paths = [*chapters, *sorted(root.glob("solutions/*.ipynb"))]
-    return [f"lab/{name}" for name in EXPERIMENTS] + [f"{path.parent.name}/{path.stem}" for path in paths]
+    names = [f"{path.parent.name}/{path.stem}" for path in paths]
+    layers = [f"lab/{name}" for name in EXPERIMENTS if name.startswith("gpu-")]
+    ladders = [f"lab/{name}" for name in EXPERIMENTS if not name.startswith("gpu-")]
+    first = sum(path.stem[:2] in FIRST[:2] for path in chapters)
+    return layers + names[:first] + ladders + names[first:]
 
 
 def digest(name: str, root: Path = ROOT) -> str:

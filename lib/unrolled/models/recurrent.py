@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.func import functional_call
 
 from unrolled.cells import State
 from unrolled.models.base import NeuralModel
@@ -20,7 +21,8 @@ class LanguageModel(NeuralModel):
         logits_t = W_hy dropout(h_t) + b_y     (:eq:`eq-output`)
 
     Dropout acts where Zaremba et al. 2014 apply it: on the embedding, between the layers and before the output, never
-    on a recurrent connection.
+    on a recurrent connection. What a state hands on to the next step is spared even by `weight_drop`, which sets to
+    zero some of the weights that read it (Merity et al. 2018).
 
     Args:
         vocab_size: V, the number of symbols.
@@ -32,6 +34,8 @@ class LanguageModel(NeuralModel):
         cell_options: keywords for every cell, such as ``{"forget_bias": 2.0}``.
         learn_initial_state: train h_0, and the c_0 of an LSTM, with the weights instead of leaving them at zero.
         dropout: the share of the numbers that `Dropout` sets to zero in training, in each of its places.
+        weight_drop: the share of the numbers of every W_hh that is zero while the network is trained on a window: drawn
+            anew for each window, and the same at all of its steps.
         tied: use one matrix as both E and W_hy (Press & Wolf 2017), which saves V · d weights. It is initialised as
             the output matrix, so that the first predictions are nearly uniform, and its elements are small.
         embedding_scale: s. With √d a tied embedding is about as large as one of its own (Vaswani et al. 2017).
@@ -41,8 +45,8 @@ class LanguageModel(NeuralModel):
         c_0: the cell state before the first symbol, of the same shape; only where the core is an LSTM.
 
     Raises:
-        ValueError: the core is unknown, there is no layer, the dropout is negative, or 1 or more, the sizes cannot be
-            tied, or the scale is not above 0.
+        ValueError: the core is unknown, there is no layer, a share is negative, or 1 or more, the core has no recurrent
+            weights to drop, the sizes cannot be tied, or the scale is not above 0.
 
     Example:
         >>> model = LanguageModel(65, hidden_size=16, core="lstm", num_layers=2)
@@ -67,6 +71,7 @@ class LanguageModel(NeuralModel):
         cell_options: Mapping[str, Any] | None = None,
         learn_initial_state: bool = False,
         dropout: float = 0.0,
+        weight_drop: float = 0.0,
         tied: bool = False,
         embedding_scale: float = 1.0,
     ):
@@ -80,8 +85,12 @@ class LanguageModel(NeuralModel):
             raise ValueError(f"embedding_scale is {embedding_scale}; it must be above 0, and finite")
         self.vocab_size, self.hidden_size, self.embedding_scale = vocab_size, hidden_size, embedding_scale
         self.embedding = nn.Embedding(vocab_size, embedding_size)
-        self.dropout = Dropout(dropout)
+        if not 0 <= weight_drop < 1:
+            raise ValueError(f"weight_drop is {weight_drop}; it must be 0 or more and below 1")
+        self.dropout, self.weight_dropout = Dropout(dropout), Dropout(weight_drop)
         self.core = make_stack(core, embedding_size, hidden_size, num_layers, cell_options, self.dropout)
+        if weight_drop and not self._recurrent_weights():
+            raise ValueError(f"weight_drop is {weight_drop}, but a {core} has no recurrent weights; leave it out")
         self.output = nn.Linear(hidden_size, vocab_size)  # W_hy, b_y
         if tied:
             self.embedding.weight = self.output.weight
@@ -122,7 +131,17 @@ class LanguageModel(NeuralModel):
         tokens = symbol_numbers(tokens).to(self.device)
         if state is None:
             state = self.initial_state(tokens.shape[0])
-        return self.core(self.dropout(self.embed(tokens)), state)
+        inputs = self.dropout(self.embed(tokens))
+        if not (self.training and self.weight_dropout.rate):
+            return self.core(inputs, state)
+        dropped = {name: self.weight_dropout(weights) for name, weights in self._recurrent_weights().items()}
+        return functional_call(self.core, dropped, (inputs, state))
+
+    def _recurrent_weights(self) -> dict[str, nn.Parameter]:
+        """Return every W_hh of the core, by its name there: PyTorch's networks have one of their own for it."""
+        return {
+            name: weights for name, weights in self.core.named_parameters() if "W_hh" in name or "weight_hh" in name
+        }
 
     def forward(self, tokens: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
         """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.

@@ -92,8 +92,10 @@ class TransformerLM(NeuralModel):
             x = layer(x, src_mask=ahead)
         return self.norm(x)
 
-    def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.
+    def hidden_states(
+        self, tokens: torch.Tensor, state: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return norm(x) after the last layer at every symbol, (batch, time, hidden_size), and the last state.
 
         Args:
             tokens: symbol numbers, (batch, time).
@@ -116,4 +118,12 @@ class TransformerLM(NeuralModel):
             read, tokens = tokens.tensor_split([self.context - block.shape[1]], dim=1)
             block = torch.cat([block, read], dim=1)  # (batch, n)
             states.append(self.attend(self.embed(block))[:, -read.shape[1] :])
-        return self.output(torch.cat(states, dim=1)), block
+        return torch.cat(states, dim=1), block
+
+    def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.
+
+        The arguments and the errors are those of `hidden_states`.
+        """
+        states, state = self.hidden_states(tokens, state)
+        return self.output(states), state

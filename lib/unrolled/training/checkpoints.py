@@ -30,6 +30,7 @@ FIELDS = {  # of a checkpoint, each with its type
     "state": torch.Tensor | tuple | None,
     "history": dict,
     "best": dict | None,
+    "mean": dict | None,
     "random": torch.Tensor,
     "cuda-random": torch.Tensor | None,
 }
@@ -84,7 +85,7 @@ class Checkpoints:
         content = _read(self.path, run.model.device)
         _load_weights(self.path, content, run)
         run.history = History(**content["history"])
-        run.done, run.best = content["done"], content["best"]
+        run.done, run.best, run.mean = content["done"], content["best"], content["mean"]
         self.written = run.done
         if content["state"] is not None:
             run.state = select(content["state"], distributed.share(run.recipe.batch))
@@ -111,6 +112,7 @@ def save_checkpoint(path: Path, run: Run) -> None:
         "state": None if run.state is None else distributed.join(detach(run.state)),
         "history": asdict(run.history),
         "best": run.best,
+        "mean": run.mean,
         "random": distributed.join(torch.get_rng_state()),
         "cuda-random": distributed.join(torch.cuda.get_rng_state(run.model.device)) if on_gpu else None,
     }

@@ -192,6 +192,7 @@ def _update(
                 group["lr"] = rate
             run.optimizer.step()
             run.done += 1
+            run.average()
             run.history.losses.append(nats)
             run.history.norms.append(length)
             seconds = time.perf_counter() - started
@@ -204,8 +205,8 @@ def _update(
             bar.advance(rate, seconds)
             checkpoints.save(run)
         checkpoints.save(run, now=True)
-    if run.best is not None and run.finished:
-        model.load_state_dict(run.best)
+    if run.finished:
+        run.keep()
     return run.history
 
 
@@ -224,11 +225,12 @@ def _carried(run: Run, rows: slice) -> State:
 
 def _validate(run: Run, score: Callable[[], float]) -> None:
     """Score the model; if the recipe has patience, remember the weights at the lowest score."""
-    nats = distributed.first(score)
-    run.history.validated.append(run.done)
-    run.history.validation.append(nats)
-    if run.recipe.patience and run.history.waited == 0:
-        run.best = {name: value.clone() for name, value in run.model.state_dict().items()}
+    with run.averaged():
+        nats = distributed.first(score)
+        run.history.validated.append(run.done)
+        run.history.validation.append(nats)
+        if run.recipe.patience and run.history.waited == 0:
+            run.best = {name: value.clone() for name, value in run.model.state_dict().items()}
 
 
 def _diverged(nats: float, norm: float, run: Run, checkpoints: Checkpoints) -> TrainingDiverged:

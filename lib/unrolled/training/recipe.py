@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+OPTIMIZERS = {"adam": torch.optim.AdamW, "sgd": torch.optim.SGD}
 CHOICES = {"optimizer": tuple(OPTIMIZERS), "schedule": ("cosine", "constant"), "precision": ("float32", "bf16")}
 
 
@@ -26,6 +26,11 @@ class Recipe:
             Streams begin too rarely to teach a network how a text begins: with 0, once in a pass over the text.
         optimizer: ``"adam"`` (Kingma & Ba 2015) or ``"sgd"``, plain gradient descent without momentum.
         beta2: β₂, the share of the squared gradients' running mean that Adam keeps in an update.
+        weight_decay: λ: in each update every weight also loses λ times the learning rate of itself, apart from the
+            optimizer's step (Loshchilov & Hutter 2019).
+        averaging: the share of the weights' running mean that is kept in an update. It is the mean that is scored, and
+            that the model has in the end (Polyak & Juditsky 1992). At first it is a plain mean of all updates so far. 0
+            takes none.
         schedule: ``"cosine"`` or ``"constant"``; see `rate`.
         warm_up: the share of the updates in which the rate of ``"cosine"`` rises.
         patience: stop after so many validations in a row without a new lowest score, and restore the weights that had
@@ -55,6 +60,8 @@ class Recipe:
     reset: float = 0.0
     optimizer: str = "adam"
     beta2: float = 0.999
+    weight_decay: float = 0.0
+    averaging: float = 0.0
     schedule: str = "cosine"
     warm_up: float = 0.1
     patience: int = 0
@@ -73,7 +80,9 @@ class Recipe:
             raise ValueError(f"reset is {self.reset}; a probability is 0 or more and at most 1")
         if self.reset and not self.carry:
             raise ValueError(f"reset is {self.reset}, but carry is False: every window starts from the initial state")
-        for name in ("beta2", "warm_up"):
+        if not 0 <= self.weight_decay < math.inf:
+            raise ValueError(f"weight_decay is {self.weight_decay}; it must be 0 or more, and finite")
+        for name in ("beta2", "averaging", "warm_up"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more and below 1")
         if not self.patience >= 0:
@@ -104,4 +113,5 @@ class Recipe:
         weights = list(weights)
         fused = all(weight.device.type in ("cpu", "cuda") for weight in weights)
         betas = {"betas": (0.9, self.beta2)} if self.optimizer == "adam" else {}
-        return OPTIMIZERS[self.optimizer](weights, lr=self.learning_rate, fused=fused, **betas)
+        how = {"lr": self.learning_rate, "weight_decay": self.weight_decay, "fused": fused}
+        return OPTIMIZERS[self.optimizer](weights, **how, **betas)

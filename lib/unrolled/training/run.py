@@ -1,5 +1,7 @@
 """The state of a training between two updates, and the history of its losses and scores."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -49,6 +51,7 @@ class Run:
         done: the number of updates so far.
         state: the state carried to the next window; where several processes share the streams, this process's part.
         best: the weights at the lowest score, by name, if the recipe has patience.
+        mean: the running mean of the weights that are trained, by name, if the recipe takes one.
         weights: those that are trained.
         optimizer: their optimizer with its moving averages.
 
@@ -66,6 +69,7 @@ class Run:
     done: int = 0
     state: State | None = None
     best: dict[str, torch.Tensor] | None = None
+    mean: dict[str, torch.Tensor] | None = None
 
     def __post_init__(self):
         self.weights = [weight for weight in self.model.parameters() if weight.requires_grad]
@@ -75,3 +79,38 @@ class Run:
     def finished(self) -> bool:
         """Whether all updates are done or the patience has run out."""
         return self.done >= self.recipe.updates or 0 < self.recipe.patience <= self.history.waited
+
+    @torch.no_grad()
+    def average(self) -> None:
+        """Take the weights after an update into their running mean, if the recipe takes one."""
+        if not self.recipe.averaging:
+            return
+        if self.mean is None:
+            self.mean = {name: torch.zeros_like(weight) for name, weight in self._trained().items()}
+        for name, weight in self._trained().items():
+            self.mean[name].lerp_(weight, max(1 / self.done, 1 - self.recipe.averaging))
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Give the model the mean of its weights for the length of the ``with`` block, if there is one."""
+        own = {name: weight.detach().clone() for name, weight in self._trained().items()} if self.mean else {}
+        self._put(self.mean or {})
+        try:
+            yield
+        finally:
+            self._put(own)
+
+    def keep(self) -> None:
+        """Give the model what the training was for: the weights with the lowest score, or their mean, or the last."""
+        if self.best is not None:
+            self.model.load_state_dict(self.best)
+        else:
+            self._put(self.mean or {})
+
+    def _trained(self) -> dict[str, torch.nn.Parameter]:
+        return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
+
+    @torch.no_grad()
+    def _put(self, values: dict[str, torch.Tensor]) -> None:
+        for name, value in values.items():
+            self.model.get_parameter(name).copy_(value)
