@@ -80,19 +80,19 @@ COUNTED = {
 }
 
 
-def lstm(hidden_size: int, dropout: float, rate: float, epochs: int, **more: float) -> Config:
-    """Return two tied layers, trained by Adam in 64 streams of 70 words; the mean and the decay are the recipe's."""
-    sizes = {"hidden_size": hidden_size, "embedding_size": hidden_size, "num_layers": 2}
-    of_model = {name: more.pop(name) for name in ("weight_drop",) if name in more}
+UPDATES = 466  # that read the training text once, in 64 streams of 70 words
+
+
+def lstm(of_model: Config, of_recipe: Config) -> Config:
+    """Return two tied layers of 650 units with dropout, to be trained for forty passes, and what else they have."""
+    sizes = {"hidden_size": 650, "embedding_size": 650, "num_layers": 2}
+    how = {"updates": 40 * UPDATES, "batch": 64, "seq_len": 70, "learning_rate": 2e-3, "precision": "bf16"}
     return {
         "text": CORPUS,
-        "model": model("LanguageModel", core="torch-lstm", **sizes, dropout=dropout, tied=True, **of_model),
-        "recipe": recipe(updates=epochs * UPDATES, batch=64, seq_len=70, learning_rate=rate, precision="bf16", **more),
+        "model": model("LanguageModel", core="torch-lstm", **sizes, dropout=0.5, tied=True, **of_model),
+        "recipe": recipe(**how, **of_recipe),
     }
 
-
-UPDATES = 466  # that read the training text once
-REGULARISED = {"weight_drop": 0.5, "weight_decay": 0.01, "averaging": 0.999}
 
 EXPERIMENTS = (
     Experiment(
@@ -100,8 +100,8 @@ EXPERIMENTS = (
         "WikiText-2, all its words: LSTMs of two layers, tied, with dropout and with the whole recipe",
         METRICS,
         {
-            "650": lstm(650, 0.5, 2e-3, epochs=40),
-            "650, all": lstm(650, 0.5, 2e-3, epochs=40, **REGULARISED),
+            "650": lstm({}, {}),
+            "650, all": lstm({"weight_drop": 0.5}, {"weight_decay": 0.01, "averaging": 0.999}),
         },
         measure,
         seeds=1,
