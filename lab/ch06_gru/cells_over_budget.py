@@ -121,10 +121,11 @@ FAR = 32_000  # updates, of the two cells that lead
 
 
 def searched_far(name: str) -> Config:
-    """Return a cell in its longest training, with rates to try about the best of the budget before."""
-    before = chosen(BUDGETS.search, f"{name} {BUDGETS.updates[-1]}")
-    rates = [before["learning_rate"] * factor for factor in (0.25, 0.5, 1, 2)]
-    return configuration(name, FAR) | {"grid": grid(rates, [_begins(before)]), "keep": [[0.5, 2]]}
+    """Return a cell in its longest training, with four rates about the best before, and two with another start."""
+    best, second = (chosen(BUDGETS.search, f"{name} {BUDGETS.updates[-1]}", what) for what in ("setting", "second"))
+    rates = [best["learning_rate"] * factor for factor in (0.25, 0.5, 1, 2)]
+    settings = grid(rates, [_begins(best)]) + grid(rates[1:3], [_begins(second)])
+    return configuration(name, FAR) | {"grid": settings, "keep": [[0.5, 2]]}
 
 
 def _begins(setting: Setting) -> Setting:
