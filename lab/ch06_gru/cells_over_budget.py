@@ -152,7 +152,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "cells-far-tuning",
-        "Stories: the learning rate of LSTM and GRU for 32,000 updates",
+        "Stories: rate and start of LSTM and GRU for 32,000 updates",
         TRIALS,
         {f"{name} {FAR}": partial(searched_far, name) for name in ("lstm", "gru")},
         search,

@@ -1,13 +1,14 @@
 """How far do LSTMs come on WikiText-2 with its whole vocabulary, and with what parts of a recipe (chapter 7)?
 
-Two layers of 650 units, their output tied to their input, as others have published them. What a cache
-takes is chosen on the validation text; the test is read once.
+Two layers of 650 units, their output tied to their input, as others have published them. What a cache takes is chosen
+on the validation text; the test is read once.
 """
 
 import itertools
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from lab.ch07_neural_language_models.reading import cached_nats, states_and_nats
 from lab.engine.experiment import Config, Experiment, model, recipe, text
@@ -65,7 +66,7 @@ def count(config: Config, seed: int, folder: Path) -> dict:
     read = encoded(config)
     ngrams = Counts(read.training, len(read.vocabulary), ORDERS[-1])
 
-    def costs(part, order: int) -> float:
+    def costs(part: torch.Tensor, order: int) -> float:
         return float(np.mean(token_nats(ModifiedKneserNey(ngrams, order), part, streams=1)))
 
     validation = [costs(read.held_out, order) for order in ORDERS]
