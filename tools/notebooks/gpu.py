@@ -38,7 +38,15 @@ EXPERIMENTS = {  # seconds, a few times as long as an H200 took, or should take
     "ladder-further-tuning": 600,
     "ladder-further": 6000,
 }
-FIRST = ("12", "13", "01", "02", "03", "07", "09")  # chapters: those that lack a full run, before the others
+FIRST = (  # how the names of parts begin, in the order of their turns; the solutions come last
+    "lab/gpu-",
+    "chapters/12",
+    "chapters/13",
+    "lab/",
+    *(f"chapters/{number}" for number in ("01", "02", "03", "07", "09")),  # those that lack a full run
+    "chapters/",
+    "solutions/",
+)
 NOTEBOOK = 150  # seconds that a notebook is expected to take where it has not run yet
 DAY = 24 * 60 * 60  # seconds, where nobody limits them
 GRACE = 30  # seconds that an experiment has to put away what it has
@@ -53,16 +61,12 @@ NONE = (
 def queue(root: Path) -> list[str]:
     """Return the names of all parts, as ``"lab/gpu-layers"`` or ``"chapters/12-cost"``, in the order of their turns."""
 
-    def turn(path: Path) -> int:
-        return FIRST.index(path.stem[:2]) if path.stem[:2] in FIRST else len(FIRST)
+    def turn(name: str) -> int:
+        return next(place for place, beginning in enumerate(FIRST) if name.startswith(beginning))
 
-    chapters = sorted(sorted(root.glob("chapters/*.ipynb")), key=turn)
-    paths = [*chapters, *sorted(root.glob("solutions/*.ipynb"))]
-    names = [f"{path.parent.name}/{path.stem}" for path in paths]
-    layers = [f"lab/{name}" for name in EXPERIMENTS if name.startswith("gpu-")]
-    ladders = [f"lab/{name}" for name in EXPERIMENTS if not name.startswith("gpu-")]
-    first = sum(path.stem[:2] in FIRST[:2] for path in chapters)
-    return layers + names[:first] + ladders + names[first:]
+    notebooks = sorted([*root.glob("chapters/*.ipynb"), *root.glob("solutions/*.ipynb")])
+    names = [f"lab/{name}" for name in EXPERIMENTS] + [f"{path.parent.name}/{path.stem}" for path in notebooks]
+    return sorted(names, key=turn)
 
 
 def digest(name: str, root: Path = ROOT) -> str:
