@@ -40,8 +40,13 @@ class Measured:
     ratios: list[float]
     ours: list[float]
 
+    @property
+    def quartiles(self) -> list[float]:
+        """The lower quartile of the ratios, their median, and the upper quartile."""
+        return statistics.quantiles(self.ratios, n=4, method="inclusive")
+
     def __str__(self) -> str:
-        low, middle, high = map(figure, statistics.quantiles(self.ratios, n=4, method="inclusive"))
+        low, middle, high = map(figure, self.quartiles)
         took = figure(statistics.median(self.ours) * 1000)
         return f"{middle:>7}   {f'{low} – {high}':18} {len(self.ratios):5}  {took:>8}"
 

@@ -3,6 +3,7 @@
 What the ratios are is for `make bench` to say.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ import pairs
 import run as benchmark
 import scans
 import training
+from lab.engine import provenance
 from places import ROOT
 from unrolled.training import Recipe
 
@@ -75,12 +77,14 @@ def test_every_row_has_a_ratio(name, one_thread, monkeypatch, capsys):
     for module, sizes in SIZES.items():
         for size, value in sizes.items():
             monkeypatch.setattr(module, size, value)
-    benchmark.SUBJECTS[name](pairs=2, seconds=0.0, quick=True)
+    returned = benchmark.SUBJECTS[name](pairs=2, seconds=0.0, quick=True)
     printed = capsys.readouterr().out
     tables = blocks(printed)
     for title, count in TABLES[name].items():
         timed = [row for row in tables[title] if row != "torch.compile is left out: --quick"]
         assert len(timed) == count and all(float(RATIO.search(row)[1]) > 0 for row in timed), title
+        assert {row.split("  ")[0] for row in timed} == set(returned[title])  # at these sizes some rows have one name
+    assert set(returned) == set(TABLES[name])
     assert printed.count("torch.compile is left out: --quick") == (2 if name == "cells" else 0)
 
 
@@ -168,6 +172,18 @@ def test_a_ratio_is_ours_by_the_peers(monkeypatch):
     measured = pairs.measure(pairs.Pair("twice as fast", taking(2.0), taking(4.0)), 5, 1e9)
     assert measured.ratios == [0.5] * 5 and measured.ours == [2.0] * 5
     assert str(measured).split() == ["0.50", "0.50", "–", "0.50", "5", "2000.00"]  # of 2000 ms
+
+
+def test_what_is_measured_of_a_subject_takes_the_place_of_what_was(tmp_path, capsys):
+    file, row = tmp_path / "speed.json", pairs.Pair("nothing", lambda: None, lambda: None)
+    for subject in ("scans", "cells", "scans"):
+        tables = benchmark.table("ours ÷ theirs", [row, "a peer is left out"], 4, 1.0)
+        benchmark.write(file, subject, tables)
+    written = json.loads(file.read_text(encoding="utf8"))
+    assert list(written) == ["cells", "scans"] and written["scans"]["tables"] == tables
+    low, median, high = tables["ours ÷ theirs"]["nothing"]
+    assert low <= median <= high and set(written["cells"]) == {*provenance.FIELDS, "tables"}
+    assert benchmark.table("ours ÷ theirs", ["a peer is left out"], 4, 1.0) == {}
 
 
 def test_a_row_stops_after_its_pairs_or_its_seconds():

@@ -7,19 +7,23 @@ pictures, for print and for pages without scripts, are photographs of the page's
 import argparse
 import io
 import shutil
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from PIL import Image
 
 import book
-from lab import find, playground
-from lab.engine.run import run
 from unrolled import records
 from unrolled.figures import live
 from unrolled.models import load_model
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))  # where the laboratory is
+
+from lab import find, playground  # noqa: E402
+from lab.engine.run import run  # noqa: E402
+
 RECALL = ROOT / "figures" / "playground-recall.md"
 MODELS = book.BROWSER / "models"
 WIDTH, COLOURS = 672, 256  # pixels across, as wide as the page's text; colours in a picture's palette

@@ -105,6 +105,14 @@ def test_what_the_commands_call_exists():
     assert [name for name in called if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.parametrize("script", ["benchmarks/run.py", "tools/demonstrations.py", "tools/notebooks"])
+def test_what_needs_the_laboratory_finds_it(script):
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, ROOT / script, "--help"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=alone, check=True).stdout
+    assert printed.startswith("usage: ")
+
+
 def test_every_part_of_make_compat_is_there():
     named = re.search(r"\(PART=([\w|]+)", (ROOT / "Makefile").read_text())[1].split("|")
     command = [sys.executable, "-m", "nox", "--noxfile", "tests/noxfile.py", "--list", "--json"]
