@@ -3,7 +3,7 @@
 An LSTM and a GRU of 80,000 weights read stories in characters, with the start that each cell's search chose. One factor
 of the recipe at a time differs from the base, and all read as much text. Each variant has the best of three learning
 rates, and of further ones while the best is the first or the last, so that none is blamed for a rate of another. At its
-best rate it is then trained from two further seeds.
+best rate it is then trained from two further seeds. Adam's β₂ is turned for an RNN and a transformer as well.
 """
 
 import math
@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from lab.ch06_gru import cells_over_budget
-from lab.engine.experiment import Config, Experiment, Metric
+from lab.engine.experiment import Config, Experiment, Metric, model, recipe
 from lab.engine.search import with_setting
 from lab.engine.store import kept, of_first_seed
 from lab.engine.texts import encoded
@@ -26,6 +26,7 @@ FACTORS: dict[str, dict] = {  # what differs in the recipe
     "base": {},
     "β₂ 0.99": {"beta2": 0.99},
     "β₂ 0.9": {"beta2": 0.9},
+    "β₂ 0.5": {"beta2": 0.5},
     "16 × 128": {"seq_len": 128},
     "64 × 32": {"seq_len": 32},
     "half an update, twice as many": {"symbols_per_update": 1024, "updates": 2 * UPDATES},
@@ -35,6 +36,7 @@ FACTORS: dict[str, dict] = {  # what differs in the recipe
     "no warm-up": {"warm_up": 0.0},
     "no clipping": {"clip": None},
 }
+BETA2 = ("base", "β₂ 0.99", "β₂ 0.9")  # what is turned of further networks
 SHAPES: dict[str, dict[str, dict]] = {  # what differs in the network; its weights are as many
     "embedding 8": {
         "lstm": {"embedding_size": 8, "hidden_size": 130},
@@ -55,17 +57,24 @@ STARTS: dict[str, dict[str, dict]] = {  # what differs in the first weights
     "forget bias 1": {"lstm": {"initialisation": "orthogonal", "forget_bias": 1.0}},
 }
 
+TRANSFORMER = {  # in place of the LSTM and its recipe; each window is read apart
+    "model": model("TransformerLM", context=128, hidden_size=44, num_layers=3),
+    "recipe": recipe(updates=UPDATES, symbols_per_update=2048, seq_len=128, carry=False, learning_rate=2e-3),
+}
 VARIANTS = [
     f"{core}: {factor}"
     for core in ("lstm", "gru")
     for factor in FACTORS | SHAPES | STARTS
     if core in STARTS.get(factor, {core: None})
 ]
+FURTHER_VARIANTS = [f"{name}: {factor}" for name in ("rnn", "transformer") for factor in BETA2]
 
 
 def configuration(core: str, factor: str) -> Config:
-    """Return a cell's network with the start that its search chose and the base recipe, and one factor changed."""
-    config = cells_over_budget.BUDGETS.chosen(core, UPDATES)
+    """Return a network with the start that its search chose and the base recipe, and one factor changed."""
+    config = cells_over_budget.BUDGETS.chosen("lstm" if core == "transformer" else core, UPDATES)
+    if core == "transformer":
+        config |= TRANSFORMER
     if start := STARTS.get(factor):
         config["model"]["cell_options"] = cells_over_budget.CELLS[core][1] | start[core]
     settings = dict(config["recipe"])
@@ -114,8 +123,9 @@ def preferred(label: str) -> Config:
     Raises:
         NotChosen: that has not been recorded.
     """
-    tried = of_first_seed(EXPERIMENTS[0], label)
-    config = with_setting(EXPERIMENTS[0].config(label), {"learning_rate": tried["learning_rate"][tried["best"]]})
+    searched = next(each for each in EXPERIMENTS[::2] if label in each.contenders)
+    tried = of_first_seed(searched, label)
+    config = with_setting(searched.config(label), {"learning_rate": tried["learning_rate"][tried["best"]]})
     return {what: part for what, part in config.items() if what != "learning_rates"}
 
 
@@ -129,15 +139,17 @@ def from_further_seed(config: Config, seed: int, folder: Path) -> dict:
     return {"nats": evaluate(network, read.held_out).nats_per_symbol}
 
 
-EXPERIMENTS = (
+RATES = {
+    "learning_rate": Metric("", "the peaks that were tried", ("rate",)),
+    "nats": Metric("nats per character", "what a character of the validation text cost with each", ("rate",)),
+    "best": Metric("", "the number of the best of them"),
+}
+FURTHER_SEEDS = {"nats": Metric("nats per character", "what a character of the validation text cost")}
+EXPERIMENTS = (  # each that tries rates, and after it the one with further seeds
     Experiment(
         "recipe-factors",
         "Stories: what each factor of the recipe is worth to an LSTM and a GRU, each at its own best rate",
-        {
-            "learning_rate": Metric("", "the peaks that were tried", ("rate",)),
-            "nats": Metric("nats per character", "what a character of the validation text cost with each", ("rate",)),
-            "best": Metric("", "the number of the best of them"),
-        },
+        RATES,
         {label: partial(configuration, *label.split(": ")) for label in VARIANTS},
         at_each_rate,
         seeds=1,
@@ -146,8 +158,25 @@ EXPERIMENTS = (
     Experiment(
         "recipe-factors-seeds",
         "Stories: the same variants of the recipe, each at its best rate, from two further seeds",
-        {"nats": Metric("nats per character", "what a character of the validation text cost")},
+        FURTHER_SEEDS,
         {label: partial(preferred, label) for label in VARIANTS},
+        from_further_seed,
+        seeds=2,
+    ),
+    Experiment(
+        "recipe-beta2",
+        "Stories: what Adam's β₂ is worth to an RNN and a transformer, each at its own best rate",
+        RATES,
+        {label: partial(configuration, *label.split(": ")) for label in FURTHER_VARIANTS},
+        at_each_rate,
+        seeds=1,
+        small={"learning_rates": [1e-3, 1e-2]},
+    ),
+    Experiment(
+        "recipe-beta2-seeds",
+        "Stories: the RNN and the transformer, each at its best rate, from two further seeds",
+        FURTHER_SEEDS,
+        {label: partial(preferred, label) for label in FURTHER_VARIANTS},
         from_further_seed,
         seeds=2,
     ),

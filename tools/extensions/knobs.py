@@ -1,4 +1,7 @@
-"""The page of the recipe's knobs: what each is worth to an LSTM and a GRU, as the directive ``{knobs}``."""
+"""The page of the recipe's knobs: what each is worth to an LSTM and a GRU, as the directive ``{knobs}``.
+
+The directive ``{beta2}`` is the table of what Adam's β₂ is worth elsewhere.
+"""
 
 import os
 from pathlib import Path
@@ -13,7 +16,7 @@ from unrolled import records
 from unrolled.figures import plots
 from unrolled.text import stories
 
-RECORD, SEEDS = "recipe-factors", "cells-over-budget"
+RECORD, FURTHER, SEEDS = "recipe-factors", "recipe-beta2", "cells-over-budget"
 CELLS = {"LSTM": "lstm", "GRU": "gru"}
 KNOBS = {  # what the page calls a knob, and the contender that has it at another value
     "The other start, uniform or orthogonal": "the other start",
@@ -24,6 +27,7 @@ KNOBS = {  # what the page calls a knob, and the contender that has it at anothe
     "No clipping": "no clipping",
     "Adam's β₂ 0.99, not 0.999": "β₂ 0.99",
     "Adam's β₂ 0.9": "β₂ 0.9",
+    "Adam's β₂ 0.5": "β₂ 0.5",
     "Windows of 128 characters, not 64": "16 × 128",
     "Windows of 32 characters": "64 × 32",
     "Updates half as large, twice as many": "half an update, twice as many",
@@ -48,13 +52,18 @@ FIGURE = f"""\
 ```
 """
 OTHER_SEED = "Other first weights"
+BETA2 = ("β₂ 0.99", "β₂ 0.9")
 
 
-def above_floor(label: str) -> np.ndarray:
-    """Return how far above the floor a variant ends at its best rate, in nats per character, (seeds,)."""
-    tried = records.load(RECORD)[label]
-    nats = [tried["nats"][0, tried["best"][0]], *records.load(f"{RECORD}-seeds")[label]["nats"]]
-    return np.array(nats) - stories.grammar().entropy_per_character()
+def nats_of(label: str, record: str = RECORD) -> np.ndarray:
+    """Return what a character costs with a variant at its best rate, (seeds,)."""
+    tried = records.load(record)[label]
+    return np.array([tried["nats"][0, tried["best"][0]], *records.load(f"{record}-seeds")[label]["nats"]])
+
+
+def above_floor(label: str, record: str = RECORD) -> np.ndarray:
+    """Return how far above the floor of the stories that is, (seeds,)."""
+    return nats_of(label, record) - stories.grammar().entropy_per_character()
 
 
 def ratios() -> dict[str, dict[str, np.ndarray]]:
@@ -89,6 +98,26 @@ def knobs(root: Path) -> str:
     return FIGURE
 
 
+def beta2(root: Path) -> str:
+    """Return a table of what Adam's β₂ is worth to four networks: mean and range of what `ratios` has of two."""
+    rows = [f"| | {' | '.join(BETA2)} |", "|---|---|---|"]
+    for name, ratios_of in beta2_ratios().items():
+        cells = (f"{of.mean():.2f} ({of.min():.2f} to {of.max():.2f})" for of in ratios_of)
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def beta2_ratios() -> dict[str, list[np.ndarray]]:
+    """Return for each network and each of `BETA2` the distance to the floor divided by the base's, (seeds,)."""
+    found = {}
+    for name in (*CELLS, "RNN", "transformer"):
+        record = RECORD if name in CELLS else FURTHER
+        base, *turned = (above_floor(f"{name.lower()}: {of}", record) for of in ("base", *BETA2))
+        found[name] = [of / base for of in turned]
+    return found
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Let a page hold the figure."""
+    """Let a page hold the figure and the table."""
+    fill(app, "beta2", beta2)
     return fill(app, "knobs", knobs)
