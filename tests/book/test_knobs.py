@@ -46,9 +46,19 @@ def test_the_rate_matters_and_that_it_falls(means):
         assert best[1] == best[0] / 2
 
 
-def test_beta_2_is_worth_a_look_and_clipping_did_nothing_for_the_lstm(means):
+def test_beta_2_is_worth_a_look_with_gates_alone(means):
     assert all(0.92 < of < 0.97 for of in means["Adam's β₂ 0.99, not 0.999"].values())
     assert all(0.87 < of < 0.94 for of in means["Adam's β₂ 0.9"].values())
+    for cell in ("lstm", "gru"):
+        assert knobs.nats_of(f"{cell}: β₂ 0.5").min() > knobs.nats_of(f"{cell}: base").max()
+    ratios = knobs.beta2_ratios()
+    assert [of.mean() for of in ratios["GRU"]] == pytest.approx(
+        [means[row]["GRU"] for row in ("Adam's β₂ 0.99, not 0.999", "Adam's β₂ 0.9")]
+    )
+    assert all(of.mean() > 0.98 for name in ("RNN", "transformer") for of in ratios[name])
+
+
+def test_clipping_did_nothing_for_the_lstm():
     record = records.load(knobs.RECORD)
     assert (record["lstm: no clipping"]["nats"] == record["lstm: base"]["nats"]).all()
 
@@ -66,4 +76,5 @@ def test_the_rest_is_small(means, row):
 def test_the_page_shows_the_figure(html):
     page = (html / "pages" / "knobs.html").read_text(encoding="utf8")
     assert "Too large an embedding costs most" in page and 'src="../_images/knobs.svg"' in page
+    assert "transformer" in page
     assert "Embedding of 128 numbers" in (html / "_images" / "knobs.svg").read_text(encoding="utf8")

@@ -128,14 +128,6 @@ def test_a_setting_of_a_task_goes_where_it_belongs():
     assert biased["cell"] == {"kind": "lstm", "forget_bias": 2.0}
 
 
-def test_beyond_200_only_what_solved_the_task_at_200_is_trained(add):
-    search.CHOSEN.write_text(
-        '[success-by-lag-tuning."copy 200: gru"]\ncost = 0.4\n[success-by-lag-tuning."copy 200: tanh"]\ncost = 1.99\n'
-    )
-    assert success_by_lag.is_asked("copy", 400, "gru") and not success_by_lag.is_asked("copy", 400, "tanh")
-    assert success_by_lag.is_asked("copy", 200, "tanh")
-
-
 def test_a_range_that_begins_at_its_natural_end_is_not_widened_there():
     space = {"dropout": uniform(0.0, 0.8), "learning_rate": log(1e-4, 1e-1)}
     settings = [{"dropout": value, "learning_rate": 3e-3} for value in (0.01, 0.05, 0.1, 0.7)]

@@ -27,7 +27,6 @@ KNOBS = {  # what the page calls a knob, and the contender that has it at anothe
     "No clipping": "no clipping",
     "Adam's β₂ 0.99, not 0.999": "β₂ 0.99",
     "Adam's β₂ 0.9": "β₂ 0.9",
-    "Adam's β₂ 0.5": "β₂ 0.5",
     "Windows of 128 characters, not 64": "16 × 128",
     "Windows of 32 characters": "64 × 32",
     "Updates half as large, twice as many": "half an update, twice as many",
