@@ -145,39 +145,30 @@ RATES = {
     "best": Metric("", "the number of the best of them"),
 }
 FURTHER_SEEDS = {"nats": Metric("nats per character", "what a character of the validation text cost")}
-EXPERIMENTS = (  # each that tries rates, and after it the one with further seeds
-    Experiment(
+
+
+def both(name: str, title: str, title_of_seeds: str, variants: list[str]) -> tuple[Experiment, Experiment]:
+    """Return the experiment that tries rates for some variants, and the one with further seeds at the best of them."""
+    tried = {label: partial(configuration, *label.split(": ")) for label in variants}
+    chosen = {label: partial(preferred, label) for label in variants}
+    small = {"learning_rates": [1e-3, 1e-2]}
+    return (
+        Experiment(name, title, RATES, tried, at_each_rate, seeds=1, small=small),
+        Experiment(f"{name}-seeds", title_of_seeds, FURTHER_SEEDS, chosen, from_further_seed, seeds=2),
+    )
+
+
+EXPERIMENTS = (
+    *both(
         "recipe-factors",
         "Stories: what each factor of the recipe is worth to an LSTM and a GRU, each at its own best rate",
-        RATES,
-        {label: partial(configuration, *label.split(": ")) for label in VARIANTS},
-        at_each_rate,
-        seeds=1,
-        small={"learning_rates": [1e-3, 1e-2]},
-    ),
-    Experiment(
-        "recipe-factors-seeds",
         "Stories: the same variants of the recipe, each at its best rate, from two further seeds",
-        FURTHER_SEEDS,
-        {label: partial(preferred, label) for label in VARIANTS},
-        from_further_seed,
-        seeds=2,
+        VARIANTS,
     ),
-    Experiment(
+    *both(
         "recipe-beta2",
         "Stories: what Adam's β₂ is worth to an RNN and a transformer, each at its own best rate",
-        RATES,
-        {label: partial(configuration, *label.split(": ")) for label in FURTHER_VARIANTS},
-        at_each_rate,
-        seeds=1,
-        small={"learning_rates": [1e-3, 1e-2]},
-    ),
-    Experiment(
-        "recipe-beta2-seeds",
         "Stories: the RNN and the transformer, each at its best rate, from two further seeds",
-        FURTHER_SEEDS,
-        {label: partial(preferred, label) for label in FURTHER_VARIANTS},
-        from_further_seed,
-        seeds=2,
+        FURTHER_VARIANTS,
     ),
 )

@@ -76,5 +76,5 @@ def test_the_rest_is_small(means, row):
 def test_the_page_shows_the_figure(html):
     page = (html / "pages" / "knobs.html").read_text(encoding="utf8")
     assert "Too large an embedding costs most" in page and 'src="../_images/knobs.svg"' in page
-    assert "transformer" in page
+    assert f"{knobs.beta2_ratios()['transformer'][1].mean():.2f} (" in page
     assert "Embedding of 128 numbers" in (html / "_images" / "knobs.svg").read_text(encoding="utf8")
