@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 
 from lab.ch10_depth_and_direction.atis import load_atis
+from lab.ch10_depth_and_direction.window_tagger import WindowTagger
 from lab.engine.experiment import Config, Experiment, Metric, model, text
 from lab.engine.training import Answering, answering_course, course, fit_examples, mean_loss, model_of, recipe_of
 from unrolled.models import TaggingNetwork
@@ -137,7 +138,7 @@ WORD_BY_WORD = {
 METRICS = {**answering_course("nats per word"), **RIGHT, **WORD_BY_WORD}
 
 NETWORKS = {  # with the words and tags of ATIS, each has about as many weights
-    "window": model("WindowTagger", hidden_size=290),
+    "window": model(WindowTagger.__name__, hidden_size=290),
     "left-to-right": model("Tagger", direction="forward", hidden_size=96),
     "right-to-left": model("Tagger", direction="backward", hidden_size=96),
     "both": model("Tagger", direction="both", hidden_size=64),

@@ -13,6 +13,7 @@ from lab.ch10_depth_and_direction import (
     tagging_stopped,
 )
 from lab.ch10_depth_and_direction.pretrained import PretrainedTagger
+from lab.ch10_depth_and_direction.window_tagger import WindowTagger
 from lab.engine import training
 from lab.engine.texts import Encoded, unseen_stories
 from small_experiments import small
@@ -189,3 +190,29 @@ def test_a_network_is_probed_by_one_half_of_its_windows_in_the_other(monkeypatch
     assert all(0 < fitted <= 32 and 0 < held <= 32 for fitted, held, _ in asked)  # 16 of 32 letters, of two windows
     drawn = [labels for _, _, labels in asked]
     assert drawn[0] == drawn[2] != drawn[3] == drawn[5] and set(drawn[3]) <= set(drawn[0])
+
+
+# A window
+
+
+def test_a_window_ends_where_its_sentence_ends():
+    tagger = WindowTagger(9, 4, reach=2).double()
+    rows = torch.randint(8, (2, 6))
+    logits = tagger(rows, torch.tensor([6, 3]))
+    alone = tagger(rows[1:, :3], torch.tensor([3]))
+    assert torch.allclose(alone[0], logits[1, :3], rtol=0, atol=1e-10)
+    with pytest.raises(ValueError, match="lengths run from 0 to 2; a row has 1 to 6"):
+        tagger(rows, torch.tensor([0, 2]))
+
+
+def test_a_window_sees_so_far_and_no_further():
+    tagger = WindowTagger(9, 4, reach=2).double()
+    seen = []
+    for place in range(7):
+        tokens = torch.zeros(1, 7, dtype=torch.long)
+        before = tagger(tokens, torch.tensor([7]))[0, 3]
+        tokens[0, place] = 5
+        seen.append(not torch.equal(tagger(tokens, torch.tensor([7]))[0, 3], before))
+    assert seen == [False, True, True, True, True, True, False]
+    with pytest.raises(ValueError, match="reach is -1"):
+        WindowTagger(9, 4, reach=-1)

@@ -12,7 +12,6 @@ from unrolled.models import (
     LanguageModel,
     ResidualLM,
     Tagger,
-    WindowTagger,
 )
 from unrolled.models.encoder import read_from
 from unrolled.text import pad_tagged
@@ -107,7 +106,6 @@ def taggers():
     return {
         "forward": Tagger(9, 4, hidden_size=5, direction="forward"),
         "both": Tagger(9, 4, hidden_size=5, num_layers=2, direction="both"),
-        "window": WindowTagger(9, 4, reach=2),
     }
 
 
@@ -138,19 +136,6 @@ def test_what_is_no_sentence_is_refused(name):
         tagger(torch.zeros(2, 2, dtype=torch.long), torch.tensor([1, 2, 2]))
     with pytest.raises(ValueError, match="run from 0 to 9; symbols are numbered 0 to 8"):
         tagger(torch.tensor([[0, 9]]), torch.tensor([2]))
-
-
-def test_a_window_sees_so_far_and_no_further():
-    tagger = WindowTagger(9, 4, reach=2).double()
-    seen = []
-    for place in range(7):
-        tokens = torch.zeros(1, 7, dtype=torch.long)
-        before = tagger(tokens, torch.tensor([7]))[0, 3]
-        tokens[0, place] = 5
-        seen.append(not torch.equal(tagger(tokens, torch.tensor([7]))[0, 3], before))
-    assert seen == [False, True, True, True, True, True, False]
-    with pytest.raises(ValueError, match="reach is -1"):
-        WindowTagger(9, 4, reach=-1)
 
 
 @pytest.mark.parametrize(

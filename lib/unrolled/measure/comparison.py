@@ -1,7 +1,6 @@
 """Which of two models is better: would the difference come out the same from other seeds, and on other stories?
 
 The protocol of the book asks both of every comparison: Student's t over the seeds, and a bootstrap over the stories.
-`mcnemar` is the test that the literature on tagging often gives beside them.
 """
 
 import math
@@ -138,54 +137,3 @@ def _refuse_infinite(axis: str, **scores: np.ndarray) -> None:
                 f"{name} is {numbers[at]} for {axis} {at[-1]}, counted from 0; a training that diverged has no score: "
                 f"say so, and leave the {axis} out of both"
             )
-
-
-class Discordance(NamedTuple):
-    """Where one of two models is right and the other wrong.
-
-    Attributes:
-        first: the number of answers that only the first model has right.
-        second: the number that only the second has right.
-        p: the probability of so uneven a split, or a more uneven one, if both were equally good.
-
-    Example:
-        >>> Discordance(first=8, second=2, p=0.109).first
-        8
-    """
-
-    first: int
-    second: int
-    p: float
-
-
-def mcnemar(first: ArrayLike, second: ArrayLike) -> Discordance:
-    """Compare two models answer by answer: McNemar's exact test (McNemar 1947).
-
-    Of n answers that only one model has right, as many are the first one's as heads fall in n throws of a coin, if the
-    models are equally good and the answers independent of each other:
-
-        p = min(1, 2 Σ_{k ≤ m} C(n, k) / 2^n)           m: the smaller of the two numbers
-
-    The words of a sentence are not independent, so that p is too small for taggers: see `over_stories`, which draws
-    whole sentences, and takes their errors as costs and their words as lengths.
-
-    Args:
-        first: whether the first model is right, (answers,), booleans.
-        second: the same of the second.
-
-    Raises:
-        ValueError: the shapes differ, there are no answers, or they are not booleans.
-
-    Example:
-        >>> mcnemar([True] * 8 + [False] * 2, [False] * 8 + [True] * 2)
-        Discordance(first=8, second=2, p=0.109375)
-    """
-    first, second = np.asarray(first), np.asarray(second)
-    if first.shape != second.shape or first.ndim != 1 or not len(first) or first.dtype != bool or second.dtype != bool:
-        raise ValueError(
-            f"first is {first.dtype} and has shape {first.shape}, second {second.dtype} and {second.shape}; both "
-            "should be booleans, (answers,), with one answer or more"
-        )
-    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
-    n = only_first + only_second
-    return Discordance(only_first, only_second, float(scipy.stats.binomtest(only_first, n).pvalue) if n else 1.0)

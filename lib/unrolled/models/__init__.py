@@ -21,7 +21,7 @@ from unrolled.models.files import KINDS, load_model, save_model
 from unrolled.models.heads import MultiHeadAttention, TransformerBlock
 from unrolled.models.layers import CORES, Dropout, Stack
 from unrolled.models.recurrent import LanguageModel, ResidualLM
-from unrolled.models.tagger import Tagger, TaggingNetwork, WindowTagger
+from unrolled.models.tagger import Tagger, TaggingNetwork
 from unrolled.models.transformer import TransformerLM
 from unrolled.models.window import FixedWindowLM
 
@@ -44,7 +44,6 @@ __all__ = [
     "TaggingNetwork",
     "TransformerBlock",
     "TransformerLM",
-    "WindowTagger",
     "attend",
     "causal_mask",
     "evaluating",

@@ -10,14 +10,13 @@ import torch
 from unrolled.models.base import Network
 from unrolled.models.encoder_decoder import EncoderDecoder
 from unrolled.models.recurrent import LanguageModel, ResidualLM
-from unrolled.models.tagger import Tagger, WindowTagger
+from unrolled.models.tagger import Tagger
 from unrolled.models.transformer import TransformerLM
 from unrolled.models.window import FixedWindowLM
 from unrolled.text import Vocabulary, WordVocabulary
 from unrolled.whole_files import replace_file
 
-_KINDS = (LanguageModel, ResidualLM, FixedWindowLM, TransformerLM)
-_KINDS += (Tagger, WindowTagger, EncoderDecoder)  # these read one vocabulary and write another
+_KINDS = (LanguageModel, ResidualLM, FixedWindowLM, TransformerLM, Tagger, EncoderDecoder)
 KINDS = {kind.__name__: kind for kind in _KINDS}
 """What `load_model` can make, by name; a model that is defined elsewhere is added there."""
 VOCABULARIES = {"Vocabulary": lambda symbols: Vocabulary("".join(symbols)), "WordVocabulary": WordVocabulary.of}
