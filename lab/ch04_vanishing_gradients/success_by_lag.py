@@ -3,9 +3,8 @@
 Three tasks at four lags. *Adding* keeps two numbers and sums them; *copying* keeps ten symbols; *write, ignore, read*
 keeps one and overwrites it. All networks have about as many weights. Rate, start and biases are drawn together in a
 search at the lags 50 and 200; the lags beside take over what was chosen there. What has not solved a task over 50 steps
-is searched once more at 20, where it may. None copies within the updates of a search; the copying that is measured has
-four times as many, over 20 steps and, for cells with gates, over 50. Over 200 what overwrote over 50 is asked to do so,
-and an LSTM to add.
+is searched once more at 20, where it may. None copies within the updates of a search; cells with gates are given four
+times as many, over 20 and 50 steps. Over 200 only those are asked that overwrote over 50: to overwrite, and to add.
 
 A gate whose bias is b keeps, at first, σ(b) of the state at each step. To keep half of it over 200 steps takes a bias
 of 5.7, so the ranges of the biases reach to 7 on the side that keeps.
@@ -113,14 +112,11 @@ def contender(task: str, lag: int, name: str) -> Config:
 def is_asked(task: str, lag: int, name: str) -> bool:
     """Return whether a network is trained at a lag.
 
-    Those with gates are asked to copy over 50 steps. Over 200 those that overwrote over 50 are asked to do so again,
-    and an LSTM to add.
+    To copy over 20 and 50 steps, those with gates; over 200, those that overwrote over 50.
     """
     if task == "copy":
-        return lag == 20 or (lag == 50 and name in GATED)
-    if lag < 200:
-        return True
-    return name == "lstm" if task == "adding" else solves(task, 50, name)
+        return name in GATED and lag < 100
+    return lag < 200 or solves("flip-flop", 50, name)
 
 
 def is_searched(task: str, lag: int, name: str) -> bool:
