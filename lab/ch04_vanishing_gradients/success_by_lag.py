@@ -104,8 +104,8 @@ def solves(task: str, lag: int, name: str) -> bool:
 def contender(task: str, lag: int, name: str) -> Config:
     """Return a network with the setting chosen for its task at the nearest lag that was searched.
 
-    To copy over 50 steps it takes over what was chosen at 20: at 50 no trial copied, and the rate that led the LSTM's
-    trials, the highest of all, breaks down in a longer training.
+    To copy over 50 steps it takes over what was chosen at 20: at 50 no trial copied, and the LSTM's high rate that
+    led there breaks down in a longer training.
     """
     easier = (lag < 50 or task == "copy") and not solves(task, 50, name)
     at = 20 if easier else LAGS[lag]

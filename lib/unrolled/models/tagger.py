@@ -98,5 +98,6 @@ class Tagger(TaggingNetwork):
         Raises:
             ValueError: the tokens are no symbol numbers in two axes, the lengths do not fit them, or one is 0.
         """
-        vectors = self.dropout(self.embed(symbol_numbers(tokens).to(self.device)))  # (batch, time, d)
-        return self.output(self.dropout(self.encoder(vectors, lengths.to(self.device))))
+        tokens, lengths = self._checked(tokens, lengths)
+        vectors = self.dropout(self.embed(tokens))  # (batch, time, d)
+        return self.output(self.dropout(self.encoder(vectors, lengths)))
