@@ -4,7 +4,6 @@ The library's tests on every supported Python found here, and with the newest pa
 round, and all notebooks among Colab's packages; the exercises of every chapter graded.
 """
 
-import os
 import shutil
 import sys
 import tempfile
@@ -14,11 +13,11 @@ import nox
 from nox.command import CommandFailed
 from python_discovery import get_interpreter  # as nox finds its Pythons
 
-os.chdir(Path(__file__).resolve().parent.parent)  # nox works where this file is
-nox.options.envdir = "_build/nox"
+ROOT = Path(__file__).resolve().parent.parent  # where every session goes first: nox begins where this file is
+nox.options.envdir = str(ROOT / "_build" / "nox")
 nox.options.error_on_missing_interpreters = False  # a Python that is not here is skipped, with a message
 
-BUILD = Path("_build/compat").resolve()
+BUILD = ROOT / "_build" / "compat"
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 # What makes this processor round as others do: MKL's code for any, PyTorch without vector instructions, and both.
@@ -34,6 +33,7 @@ COLAB += ["torch==2.13.0", "sympy", "tqdm", "pooch", "nbclient", "pyyaml"]
 @nox.session(python=["3.11", "3.12", "3.13"])
 def tests(session: nox.Session) -> None:
     """Run the tests with the pinned packages."""
+    session.chdir(ROOT)
     session.install("--requirement", "requirements.txt", "--constraint", "constraints.txt", "--editable", ".")
     session.run(*PYTEST, "tests", "-m", "not book")
 
@@ -41,6 +41,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def newest(session: nox.Session) -> None:
     """Run the tests with the newest of everything but Jupyter Book."""
+    session.chdir(ROOT)
     pins = (line.split("#")[0].strip() for line in Path("requirements.txt").read_text(encoding="utf8").splitlines())
     names = (pin if pin.startswith("jupyter-book") else pin.split("==")[0] for pin in pins if pin)
     session.install(*names, "--editable", ".")
@@ -51,6 +52,7 @@ def newest(session: nox.Session) -> None:
 @nox.parametrize("settings", PROCESSORS, ids=[" ".join(f"{k}={v}" for k, v in each.items()) for each in PROCESSORS])
 def processors(session: nox.Session, settings: dict[str, str]) -> None:
     """Compare every chapter's outputs, and the figures that it draws, with those stored."""
+    session.chdir(ROOT)
     figures = BUILD / "figures"
     shutil.rmtree(figures, ignore_errors=True)
     compare = ["chapters", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=600"]
@@ -65,6 +67,7 @@ def colab(session: nox.Session) -> None:
     Without Colab's Python it is tried on the one that runs this. The bootstrap cell installs the library from a copy of
     this checkout, which may bring packages that are missing, and replaces none.
     """
+    session.chdir(ROOT)
     session.install(*COLAB)
     library = BUILD / "library"  # a copy, so that building it leaves nothing beside the original
     shutil.rmtree(library, ignore_errors=True)
@@ -98,5 +101,6 @@ def packages(session: nox.Session) -> dict[str, str]:
 @nox.session(venv_backend="none")
 def grading(session: nox.Session) -> None:
     """Have nbgrader release, collect and grade the exercises of every chapter."""
+    session.chdir(ROOT)
     notebooks = " ".join(path.stem for path in sorted(Path("solutions").glob("*.ipynb")))
     session.run(sys.executable, *PYTEST[1:], "tests/book/test_grading.py", env={"UNROLLED_GRADED": notebooks})

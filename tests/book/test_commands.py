@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -118,6 +120,20 @@ def test_every_part_of_make_compat_is_there():
     command = [sys.executable, "-m", "nox", "--noxfile", "tests/noxfile.py", "--list", "--json"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert {session["name"] for session in json.loads(listed)} == set(named)
+
+
+@pytest.fixture(scope="module")
+def noxfile():
+    return runpy.run_path(str(ROOT / "tests" / "noxfile.py"))
+
+
+@pytest.mark.parametrize("part", ["tests", "newest", "processors", "colab", "grading"])
+def test_a_part_of_make_compat_works_at_the_root(part, noxfile, monkeypatch):
+    monkeypatch.chdir(ROOT / "tests")  # where nox begins
+    places, session = [], mock.Mock(chdir=os.chdir)
+    session.run.side_effect = session.install.side_effect = lambda *_, **__: places.append(Path.cwd()) or ""
+    noxfile[part].func(session, **({"settings": {}} if part == "processors" else {}))
+    assert places and set(places) == {ROOT}
 
 
 STAGES = ("ruff check", "ruff format", "biome --version", "biome check")
