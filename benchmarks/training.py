@@ -23,9 +23,9 @@ from pairs import Pair, agree
 from unrolled import settings
 from unrolled.cells import LSTMCell, detach
 from unrolled.models import LanguageModel
+from unrolled.models.loss import cross_entropy
 from unrolled.text import Streams, Vocabulary, WordVocabulary, corpora, split_words, stories
 from unrolled.training import Recipe, train
-from unrolled.training.loss import cross_entropy
 from word_loop import WordModel
 
 WIKITEXT, WORDS = "wikitext-2", 33_278  # and how many words it has

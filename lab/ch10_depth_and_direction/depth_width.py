@@ -15,7 +15,7 @@ from lab.engine.texts import Encoded, encoded, unseen_stories
 from lab.engine.training import COURSE, CURVE, NATS, course, fit, model_of
 from unrolled.measure import evaluate
 from unrolled.models import LanguageModel, evaluating
-from unrolled.training.loss import cross_entropy
+from unrolled.models.loss import cross_entropy
 
 
 def measure(config: Config, seed: int, folder: Path) -> dict:

@@ -8,6 +8,7 @@ from torch import nn
 
 from small_runs import TOKENS, model, weights
 from unrolled.measure import Score, evaluate
+from unrolled.models import base
 from unrolled.training import History, Recipe, loop, train
 
 SMALL = {"batch": 4, "seq_len": 8}
@@ -162,13 +163,13 @@ KERNEL = ["torch-lstm"] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else [] 
 
 @pytest.mark.parametrize("core", ["rnn", "lstm", "gru", *KERNEL])
 def test_mixed_precision_multiplies_in_bfloat16_and_keeps_the_weights(monkeypatch, core):
-    seen, real = [], loop.cross_entropy
+    seen, real = [], base.cross_entropy
 
     def watched(logits, targets):
         seen.append(logits.dtype)
         return real(logits, targets)
 
-    monkeypatch.setattr(loop, "cross_entropy", watched)
+    monkeypatch.setattr(base, "cross_entropy", watched)
     histories, trained = {}, {}
     for precision, dtype in (("float32", torch.float32), ("bf16", torch.bfloat16)):
         trained[precision] = model(core=core)

@@ -6,9 +6,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
+from torch.nn import functional
 
 from unrolled.cells import State
+from unrolled.models.loss import cross_entropy
 from unrolled.text import check_range, symbol_numbers
 
 
@@ -122,7 +123,17 @@ class NeuralModel(Network):
             logits, state = self(inputs, state)
         check_range(targets, logits.shape[-1], "targets")
         # (batch, time, vocab) → (batch, vocab, time), where PyTorch expects the classes
-        return cross_entropy(logits.mT, targets.to(logits.device), reduction="none").double().cpu(), state
+        return functional.cross_entropy(logits.mT, targets.to(logits.device), reduction="none").double().cpu(), state
+
+    def mean_cost(
+        self, inputs: torch.Tensor, targets: torch.Tensor, state: State | None = None
+    ) -> tuple[torch.Tensor, State]:
+        """Return the mean of what the targets cost, for a training to minimise, and the last state.
+
+        The arguments are those of `costs`, the errors those of ``forward`` and of `cross_entropy`.
+        """
+        logits, state = self(inputs, state)
+        return cross_entropy(logits.flatten(0, 1), targets.flatten()), state  # (batch · time, vocab)
 
 
 def look_up(embedding: nn.Embedding, tokens: torch.Tensor, name: str = "tokens") -> torch.Tensor:

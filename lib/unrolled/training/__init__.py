@@ -1,6 +1,6 @@
 """The loop that trains a model and loses nothing (chapter 7).
 
-`recipe` decides how to train, `loop` does it with the `loss`, and `run` holds all that a training consists of.
+`recipe` decides how to train, `loop` does it, and `run` holds all that a training consists of.
 `checkpoints`, `interruption` and `progress` let it be stopped, resumed and watched, as its `options` say; `distributed`
 shares it among several processes.
 """

@@ -17,7 +17,6 @@ from unrolled.text import Examples, Streams, check_range, symbol_numbers
 from unrolled.training import distributed
 from unrolled.training.checkpoints import Checkpoints
 from unrolled.training.interruption import Interruption
-from unrolled.training.loss import cross_entropy
 from unrolled.training.options import Options
 from unrolled.training.progress import Progress
 from unrolled.training.recipe import Recipe
@@ -86,8 +85,8 @@ def train(
     def loss_of_update() -> torch.Tensor:
         inputs, targets, fresh = streams.window(run.done)
         state = None if fresh or not recipe.carry else _carried(run, rows)
-        logits, run.state = model(inputs[rows], state)  # (batch, time, vocab)
-        return cross_entropy(logits.flatten(0, 1), targets[rows].flatten())  # (batch · time, vocab)
+        loss, run.state = model.mean_cost(inputs[rows], targets[rows], state)
+        return loss
 
     def score() -> float:
         window = None if recipe.carry else recipe.seq_len

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from unrolled.training import loss as module
-from unrolled.training.loss import cross_entropy
+from unrolled.models import loss as module
+from unrolled.models.loss import cross_entropy
 
 
 def loss_and_gradient(price, logits, targets):
