@@ -29,6 +29,7 @@ from unrolled.whole_files import replace_file
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))  # where the laboratory is
 
+import softmax  # noqa: E402
 from lab.engine.provenance import circumstances  # noqa: E402
 
 WRITTEN = ROOT / "data" / "speed.json"
@@ -125,6 +126,13 @@ def time_scans(pairs: int, seconds: float, quick: bool) -> Tables:
     return tables | table("linear attention ÷ softmax attention", scans.against_softmax(), pairs, seconds)
 
 
+def time_softmax(pairs: int, seconds: float, quick: bool) -> Tables:
+    """Print and return the table of the output layer of a model of words."""
+    torch.manual_seed(0)
+    print(f"\nA large vocabulary, with {torch.get_num_threads()} threads, forward and backward")
+    return table("an adaptive softmax ÷ a softmax over all words", softmax.adaptive(), pairs, seconds)
+
+
 def time_browser(pairs: int, seconds: float, quick: bool) -> Tables:
     """Print and return the table of the networks of the page *Playground*. One thread: a page has no more."""
     threads = torch.get_num_threads()
@@ -151,6 +159,7 @@ SUBJECTS = {
     "scans": time_scans,
     "ngrams": time_ngrams,
     "training": time_training,
+    "softmax": time_softmax,
     "browser": time_browser,
     "pages": weigh_pages,
 }

@@ -20,6 +20,7 @@ import counting
 import pairs
 import run as benchmark
 import scans
+import softmax
 import training
 from lab.engine import provenance
 from places import ROOT
@@ -31,6 +32,7 @@ SIZES = {  # small ones, at which a benchmark takes a moment
     | {"SCORED": [(kind, 2, 20, 8) for kind, *_ in cells.SCORED]},
     attention: {"PRODUCTS": [(4, 9, 8)] * 2, "HEADS": [(2, 9, 8, 4)] * 2, "BATCH": 4, "SIZE": 8},
     scans: {"LENGTHS": [(2, 40, 8)] * 3, "ATTENDED": [(2, 9, 8)] * 3},
+    softmax: {"VOCABULARIES": [200, 300]},
 }
 TABLES = {  # of each benchmark, its headings and how many rows are below them
     "cells": {
@@ -46,6 +48,7 @@ TABLES = {  # of each benchmark, its headings and how many rows are below them
         "random words, 20 tied, ÷ the example": 5,
         "characters of stories, 20, ÷ the example": 5,
     },
+    "softmax": {"an adaptive softmax ÷ a softmax over all words": 3},
 }
 
 
