@@ -63,9 +63,9 @@ def test_training_takes_as_long_as_by_the_example():
     assert all(0.8 < ratio < 1.15 for ratio in medians("training", "ours ÷").values())
 
 
-def test_an_adaptive_softmax_makes_an_update_take_a_quarter_of_the_time():
+def test_an_adaptive_softmax_makes_an_update_take_less_than_a_quarter_of_the_time():
     (update,) = medians("softmax", "layers").values()
-    assert 0.2 < update < 0.3
+    assert update < 0.25
 
 
 def test_the_browser_takes_two_to_four_times_as_long():
