@@ -13,6 +13,7 @@ HEADINGS = {
     "scans": "Without a loop over time",
     "ngrams": "Counting",
     "training": "Training",
+    "softmax": "A large vocabulary",
     "browser": "In the browser",
 }
 
