@@ -16,7 +16,7 @@ from torch import nn
 from small_runs import RECIPE, TOKENS, model, weights
 from unrolled.cells import detach
 from unrolled.measure import evaluate
-from unrolled.models import FixedWindowLM
+from unrolled.models import FixedWindowLM, base
 from unrolled.training import Recipe, TrainingDiverged, loop, progress, train
 
 
@@ -138,9 +138,9 @@ def test_the_validation_is_scored_as_the_model_is_trained():
 
 @pytest.mark.parametrize("culprit, shown", [("loss", "nan"), ("gradient's norm", "inf"), ("gradient's norm", "nan")])
 def test_what_is_no_number_stops_the_run_and_never_reaches_the_weights(tmp_path, monkeypatch, culprit, shown):
-    name = "cross_entropy" if culprit == "loss" else "clip_grad_norm_"
-    real, calls, seen, trained = getattr(loop, name), iter(range(1000)), {}, model()
-    monkeypatch.setattr(loop, name, lambda *given: real(*given) * (float(shown) if next(calls) == 25 else 1.0))
+    module, name = (base, "cross_entropy") if culprit == "loss" else (loop, "clip_grad_norm_")
+    real, calls, seen, trained = getattr(module, name), iter(range(1000)), {}, model()
+    monkeypatch.setattr(module, name, lambda *given: real(*given) * (float(shown) if next(calls) == 25 else 1.0))
     options = {"checkpoint": tmp_path / "run.pt", "checkpoint_every": 10, "progress": False}
     complaint = f"{culprit} is {shown} at update 25; lower learning_rate .*; the state after 20 updates is in .*run.pt"
     with pytest.raises(TrainingDiverged, match=complaint):
