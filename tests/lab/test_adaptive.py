@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from lab.ch07_neural_language_models.adaptive import AdaptiveLM, AdaptiveSoftmax
-from unrolled.models import load_model, save_model
+from unrolled.models import NeuralModel, load_model, save_model
 from unrolled.text import WordVocabulary
 from unrolled.training import Recipe, train
 
@@ -35,6 +35,17 @@ def test_what_a_target_costs_is_less_the_logarithm_of_its_probability(model, win
     assert torch.allclose(costs, expected, atol=1e-5) and torch.allclose(state[0], last[0])
     mean, _ = model.mean_cost(inputs, targets)
     assert mean.item() == pytest.approx(expected.mean().item(), rel=1e-5)
+
+
+def test_in_training_it_is_the_mean_over_all_probabilities_with_the_same_dropout(window):
+    torch.manual_seed(0)
+    trained = AdaptiveLM(WORDS, begins=[0.2, 0.6], hidden_size=8, core="lstm", dropout=0.5).train()
+    assert trained.embedding.weight is trained.output.weight
+    torch.manual_seed(1)
+    expected, _ = NeuralModel.mean_cost(trained, *window)
+    torch.manual_seed(1)
+    found, _ = trained.mean_cost(*window)
+    assert torch.allclose(found, expected, rtol=1e-5)
 
 
 def test_it_is_pytorchs_where_the_projections_of_that_one_do_nothing(model, window):
