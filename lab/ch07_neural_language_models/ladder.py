@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from lab.ch07_neural_language_models.reading import Reader, cached_nats, dynamic_nats, states_and_nats
-from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
+from lab.engine.experiment import Config, Experiment, Metric, at, model, recipe, text
 from lab.engine.scoring import TRAINING_NATS, training_nats
 from lab.engine.search import TRIALS, Setting, chosen, grid, search, with_setting
 from lab.engine.store import kept
@@ -119,14 +119,6 @@ METRICS = {
 }
 
 
-GRU = {
-    "text": text("tiny-shakespeare"),
-    "model": model("LanguageModel", core="gru", hidden_size=512, embedding_size=64, dropout=0.4),
-    "recipe": recipe(updates=3600, batch=32, seq_len=100, learning_rate=3e-3),
-    "rates": RATES,
-    "choosing": CHOOSING,
-}
-
 # The rungs of a recipe
 
 TUNED, RUNGS = "ladder-tuning", "ladder-rungs-tuning"
@@ -190,20 +182,28 @@ def search_part(config: Config, seed: int, folder: Path) -> dict:
     return search({**config, "text": config["text"] | {"three_parts": True}}, seed, folder)
 
 
+AXES = at(way=WAYS, rate="rates")
+SMALL = {"rates": [0.02], "choosing": 1000}
+
 EXPERIMENTS = (
     Experiment(
         "ladder-shakespeare",
         "Tiny Shakespeare: a network alone, beside counting, with a cache, and going on learning as it reads",
         METRICS,
-        {
-            "gru": GRU,
-            "lstm: plain": partial(climbed, "lstm", "plain", RUNGS),
-            "lstm: dropout": partial(climbed, "lstm", "dropout", TUNED),
-        },
+        {"lstm: dropout": partial(climbed, "lstm", "dropout", TUNED)},
         measure,
-        lambda config: {"way": WAYS, "rate": config["rates"]},
+        AXES,
+        small=SMALL,
+    ),
+    Experiment(
+        "ladder-rungs",
+        "Tiny Shakespeare: the same of an LSTM without dropout",
+        METRICS,
+        {"lstm: plain": partial(climbed, "lstm", "plain", RUNGS)},
+        measure,
+        AXES,
         seeds=1,
-        small={"rates": [0.02], "choosing": 1000},
+        small=SMALL,
     ),
     Experiment(
         TUNED,
@@ -238,9 +238,8 @@ EXPERIMENTS = (
         | {f"lstm: {rung}": partial(climbed, "lstm", rung, FURTHER) for rung in ("decay", "mean")}
         | {f"{core}: dropout": partial(climbed, core, "dropout", TUNED) for core in CORES if core != "lstm"},
         measure,
-        lambda config: {"way": WAYS, "rate": config["rates"]},
-        seeds=3,
+        AXES,
         on_gpu=True,
-        small={"rates": [0.02], "choosing": 1000},
+        small=SMALL,
     ),
 )
