@@ -16,7 +16,7 @@ import math
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +160,7 @@ def chosen(name: str, label: str, what: str = "setting") -> Setting:
     Raises:
         NotChosen: that search has not been recorded.
     """
-    entry = tomllib.loads(CHOSEN.read_text(encoding="utf8")).get(name, {}).get(label)
+    entry = _frozen(CHOSEN.read_text(encoding="utf8")).get(name, {}).get(label)
     if entry is None:
         command = f"python -m lab run {name} --contender {label!r} --record"
         raise NotChosen(f"{name} has not chosen the settings of {label!r} yet; choose them with: {command}")
@@ -169,7 +169,12 @@ def chosen(name: str, label: str, what: str = "setting") -> Setting:
 
 def cost_of_chosen(name: str, label: str) -> float:
     """Return what the setting came to that a search by draws chose for a contender; 0 before it has been recorded."""
-    return tomllib.loads(CHOSEN.read_text(encoding="utf8")).get(name, {}).get(label, {}).get("cost", 0.0)
+    return _frozen(CHOSEN.read_text(encoding="utf8")).get(name, {}).get(label, {}).get("cost", 0.0)
+
+
+@lru_cache(maxsize=1)  # the contenders of one experiment ask for it hundreds of times
+def _frozen(content: str) -> Mapping[str, Any]:
+    return tomllib.loads(content)
 
 
 def freeze(experiment: Experiment, label: str, trials: Mapping[str, Any]) -> None:
