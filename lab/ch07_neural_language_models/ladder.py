@@ -202,7 +202,6 @@ EXPERIMENTS = (
         {"lstm: plain": partial(climbed, "lstm", "plain", RUNGS)},
         measure,
         AXES,
-        seeds=1,
         small=SMALL,
     ),
     Experiment(
