@@ -182,37 +182,35 @@ def search_part(config: Config, seed: int, folder: Path) -> dict:
     return search({**config, "text": config["text"] | {"three_parts": True}}, seed, folder)
 
 
-AXES = at(way=WAYS, rate="rates")
-SMALL = {"rates": [0.02], "choosing": 1000}
+ladder = partial(
+    Experiment,
+    metrics=METRICS,
+    measure=measure,
+    axes=at(way=WAYS, rate="rates"),
+    small={"rates": [0.02], "choosing": 1000},
+)
 
 EXPERIMENTS = (
-    Experiment(
+    ladder(
         "ladder-shakespeare",
         "Tiny Shakespeare: a network alone, beside counting, with a cache, and going on learning as it reads",
-        METRICS,
-        {"lstm: dropout": partial(climbed, "lstm", "dropout", TUNED)},
-        measure,
-        AXES,
-        small=SMALL,
+        contenders={
+            "lstm: plain": partial(climbed, "lstm", "plain", RUNGS),
+            "lstm: dropout": partial(climbed, "lstm", "dropout", TUNED),
+        },
     ),
-    Experiment(
-        "ladder-rungs",
-        "Tiny Shakespeare: the same of an LSTM without dropout",
-        METRICS,
-        {"lstm: plain": partial(climbed, "lstm", "plain", RUNGS)},
-        measure,
-        AXES,
-        small=SMALL,
-    ),
-    Experiment(
+    ladder(
         "ladder-networks",
         "Tiny Shakespeare: the same of other networks with dropout",
-        METRICS,
-        {f"{core}: dropout": partial(climbed, core, "dropout", TUNED) for core in CORES if core != "lstm"},
-        measure,
-        AXES,
+        contenders={f"{core}: dropout": partial(climbed, core, "dropout", TUNED) for core in CORES if core != "lstm"},
         seeds=1,
-        small=SMALL,
+    ),
+    ladder(
+        "ladder-further",
+        "Tiny Shakespeare: further rungs of an LSTM's recipe",
+        contenders={"lstm: weight drop": partial(climbed, "lstm", "weight drop", RUNGS)}
+        | {f"lstm: {rung}": partial(climbed, "lstm", rung, FURTHER) for rung in ("decay", "mean")},
+        on_gpu=True,
     ),
     Experiment(
         TUNED,
@@ -238,16 +236,5 @@ EXPERIMENTS = (
         search_part,
         seeds=1,
         on_gpu=True,
-    ),
-    Experiment(
-        "ladder-further",
-        "Tiny Shakespeare: further rungs of an LSTM's recipe",
-        METRICS,
-        {"lstm: weight drop": partial(climbed, "lstm", "weight drop", RUNGS)}
-        | {f"lstm: {rung}": partial(climbed, "lstm", rung, FURTHER) for rung in ("decay", "mean")},
-        measure,
-        AXES,
-        on_gpu=True,
-        small=SMALL,
     ),
 )

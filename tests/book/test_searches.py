@@ -16,6 +16,7 @@ CHOSEN = tomllib.loads((ROOT / "lab" / "chosen.toml").read_text(encoding="utf8")
 RECORDS = {  # what was measured with the settings of a search, where its name says something else
     "cells-tuning": "cells-over-budget",
     "depth-tuning": "depth-against-width",
+    "ladder-rungs-tuning": "ladder-shakespeare",
     "ladder-tuning": "ladder-shakespeare",
     "window-tuning": "loop-against-window",
 }
