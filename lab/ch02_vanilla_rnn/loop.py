@@ -1,4 +1,4 @@
-"""Does the loop pay? Window networks of as many weights as the RNN of `cells-over-budget`, searched too (chapter 2).
+"""Is the loop worth it? Window networks of as many weights as the RNN of `cells-over-budget`, searched too (chapter 2).
 
 Text, updates, weights and the number of trials are those of the RNN after 2,000 updates: its record is the other half
 of the comparison.
