@@ -50,12 +50,12 @@ def same(stored: str, fresh: str) -> bool:
 
 
 def written(svg: str) -> list[str]:
-    """Return the words in a figure, numbers left out, whose last digits are another processor's.
+    """Return the words in a figure, sorted, numbers left out: their digits and their order are another processor's.
 
     Matplotlib leaves each text as a comment beside its outlines.
     """
     texts = re.findall(r"<!-- (.*?) -->", svg, re.DOTALL)
-    return [text for text in texts if not NUMBER.fullmatch(text.replace("−", "-"))]
+    return sorted(text for text in texts if not NUMBER.fullmatch(text.replace("−", "-")))
 
 
 def foreign_files(stored: dict[str, str], fresh: dict[str, str]) -> list[str]:
