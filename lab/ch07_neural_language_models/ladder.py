@@ -1,7 +1,8 @@
 """How far does a small network come on Tiny Shakespeare, alone and with what it has just read (chapter 7)?
 
 Everything that is chosen is chosen on a tenth of the published training part, by a network that was trained on the
-rest. Then the same recipe is trained on the whole of it, and reads the published validation part once.
+rest. Then the same recipe is trained on the whole of it, and reads the published validation part, by which nothing is
+chosen.
 """
 
 import itertools
@@ -106,6 +107,18 @@ def _read(network: Reader, read: Encoded, choices: dict) -> list[float]:
     return [float(each.mean()) for each in costs]
 
 
+def measure_windows(config: Config, seed: int, folder: Path) -> dict:
+    """Train on the whole, and read the test as one stream, then in windows, each from the initial state."""
+    read = encoded(config)
+    trained = fit(config, seed, folder, text=read, name="whole")
+    ways = ({"streams": 1}, {"window": config["window"]})
+    return {
+        "parameters": parameters(trained.model),
+        "seconds": training_seconds(config, trained.checkpoint),
+        "nats": [float(token_nats(trained.model, read.held_out, **way).mean()) for way in ways],
+    }
+
+
 METRICS = {
     "parameters": PARAMETERS,
     "seconds": SECONDS,
@@ -177,6 +190,11 @@ def climbed(core: str, rung: str, search: str) -> Config:
     return with_setting(begun(core), chosen(search, f"{core}: {rung}")) | READ
 
 
+def windowed() -> Config:
+    """Return the LSTM with dropout as it was chosen, and the window in which the published transformer is scored."""
+    return with_setting(begun("lstm"), chosen(TUNED, "lstm: dropout")) | {"window": 256}
+
+
 def search_part(config: Config, seed: int, folder: Path) -> dict:
     """Search the settings of a network on the part of the text that is published for training."""
     return search({**config, "text": config["text"] | {"three_parts": True}}, seed, folder)
@@ -203,6 +221,19 @@ EXPERIMENTS = (
         "ladder-networks",
         "Tiny Shakespeare: the same of other networks with dropout",
         contenders={f"{core}: dropout": partial(climbed, core, "dropout", TUNED) for core in CORES if core != "lstm"},
+        seeds=1,
+    ),
+    Experiment(
+        "ladder-windows",
+        "Tiny Shakespeare: an LSTM read as one stream, and in windows as a published transformer is",
+        {
+            "parameters": PARAMETERS,
+            "seconds": SECONDS,
+            "nats": NATS._replace(about="what a character of the test costs, read so", axes=("read",)),
+        },
+        {"lstm: dropout": windowed},
+        measure_windows,
+        axes=at(read=["stream", "windows"]),
         seeds=1,
     ),
     ladder(
