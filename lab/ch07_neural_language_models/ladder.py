@@ -107,15 +107,19 @@ def _read(network: Reader, read: Encoded, choices: dict) -> list[float]:
     return [float(each.mean()) for each in costs]
 
 
+def _reads(config: Config) -> dict[str, dict]:
+    """Return the ways to read a test, with the options of `token_nats`; a window begins at the initial state."""
+    return {"stream": {"streams": 1}, "windows": {"window": config["window"]}}
+
+
 def measure_windows(config: Config, seed: int, folder: Path) -> dict:
-    """Train on the whole, and read the test as one stream, then in windows, each from the initial state."""
+    """Train on the whole, and read the test as one stream and in windows."""
     read = encoded(config)
     trained = fit(config, seed, folder, text=read, name="whole")
-    ways = ({"streams": 1}, {"window": config["window"]})
     return {
         "parameters": parameters(trained.model),
         "seconds": training_seconds(config, trained.checkpoint),
-        "nats": [float(token_nats(trained.model, read.held_out, **way).mean()) for way in ways],
+        "nats": [float(token_nats(trained.model, read.held_out, **way).mean()) for way in _reads(config).values()],
     }
 
 
@@ -233,7 +237,7 @@ EXPERIMENTS = (
         },
         {"lstm: dropout": windowed},
         measure_windows,
-        axes=at(read=["stream", "windows"]),
+        axes=lambda config: {"read": list(_reads(config))},
         seeds=1,
     ),
     ladder(

@@ -7,10 +7,13 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+import lab
 from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, states_and_nats
+from lab.engine.golden import little_held_out, small
+from lab.engine.texts import encoded
 from unrolled.cells import detach
 from unrolled.measure import mixed, token_nats
-from unrolled.models import LanguageModel, TransformerLM
+from unrolled.models import LanguageModel, TransformerLM, load_model
 
 
 @pytest.fixture(params=["gru", "torch-lstm", "transformer"])
@@ -83,3 +86,16 @@ def test_it_learns_a_text_that_repeats_itself(network):
     refrain = torch.tensor([0, 1, 2, 3, 4, 5, 6]).repeat(120)
     nats = dynamic_nats(network, refrain, rate=0.5)
     assert nats[-100:].mean() < 0.7 * nats[:100].mean()
+
+
+def test_in_windows_nothing_is_known_of_what_came_before(tmp_path):
+    experiment = lab.find("ladder-windows")
+    config = small(experiment.config("lstm: dropout"), window=8)
+    with little_held_out():
+        measured, tokens = experiment.measure(config, 0, tmp_path), encoded(config).held_out
+    model, *_ = load_model(tmp_path / "whole.model")
+    windows = [states_and_nats(model, tokens[start : start + 9])[1] for start in range(0, len(tokens) - 1, 8)]
+    expected = {"stream": states_and_nats(model, tokens)[1].mean(), "windows": np.concatenate(windows).mean()}
+    assert abs(expected["windows"] - expected["stream"]) > 1e-3
+    read = dict(zip(experiment.axes(config)["read"], measured["nats"], strict=True))
+    assert read == pytest.approx(expected, abs=1e-5)
