@@ -1,0 +1,58 @@
+"""The recipe of the book: one way to begin and to train every network, and the few settings that are tried.
+
+    optimiser   Adam with β₂ 0.99; the gradient is scaled down to norm 1; the rate rises for a tenth of the updates and
+                falls along a cosine
+    text        32 streams of 64 symbols, the state carried from window to window and never reset; no symbol read twice
+    start       PyTorch's, but recurrent matrices orthogonal (Saxe et al. 2014)
+    tried       a peak rate of `RATES`, and for a cell with gates the bias of the gate that keeps, 0 or 1
+                (Gers et al. 2000; Jozefowicz et al. 2015), at full length and full size, by the validation text
+
+So a gated cell has six trials and every other network three. Where the lag of a task is known, the gates begin at the
+biases of the rule: a forget gate at ln n and an input gate at −ln n, a GRU's update gate at −ln n, which keeps for
+about n steps (Tallec & Ollivier 2018 draw such biases at random).
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from lab.engine.experiment import Config
+from unrolled import cells
+
+RATES = (0.002, 0.005, 0.01)
+KEEPING = {"lstm": ("f", 1), "gru": ("z", -1), "mingru": ("z", -1)}  # the gate that keeps, and the sign that opens it
+BIASES = (0, 1)  # of that gate: it keeps half, or 0.73, of the state
+TRAINING = {"batch": 32, "seq_len": 64, "beta2": 0.99, "clip": 1.0, "warm_up": 0.1, "schedule": "cosine"}
+BLOCKS = {"batch": 8, "seq_len": 256, "carry": False}  # of a transformer, which carries no state: as many symbols
+
+
+def trials(core: str) -> list[Config]:
+    """Return the settings that are tried of a network: rates, and biases where it has a gate that keeps."""
+    biases = BIASES if core in KEEPING else (None,)
+    return [{"rate": rate} | ({} if bias is None else {"bias": bias}) for bias in biases for rate in RATES]
+
+
+@torch.no_grad()
+def begin(cell: cells.Cell, core: str, bias: float | None = None) -> None:
+    """Draw the recurrent matrices of a cell orthogonal, and set the bias of the gate that keeps.
+
+    Args:
+        cell: it has PyTorch's start, and is changed in place.
+        core: its kind.
+        bias: what an LSTM's forget gate begins with; a GRU's update gate begins with the negative. None leaves it.
+    """
+    for name in cell.blocks:
+        if cell.W_hh is not None:
+            nn.init.orthogonal_(cell.block(name).W_hh)
+    if bias is not None:
+        gate, sign = KEEPING[core]
+        nn.init.constant_(cell.block(gate).b_h, sign * bias)
+
+
+@torch.no_grad()
+def begin_for_lag(cell: cells.Cell, core: str, lag: int) -> None:
+    """Begin as `begin` does, with the biases that keep for `lag` steps: ln n, and −ln n for the gate that writes."""
+    begin(cell, core, math.log(lag) if core in KEEPING else None)
+    if core == "lstm":
+        nn.init.constant_(cell.block("i").b_h, -math.log(lag))
