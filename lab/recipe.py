@@ -17,20 +17,46 @@ import math
 import torch
 from torch import nn
 
-from lab.engine.experiment import Config
+from lab.experiment import Config, Setting
+from lab.tasks import stick
+from lab.training import model_of
 from unrolled import cells
+from unrolled.models import NeuralModel
 
 RATES = (0.002, 0.005, 0.01)
 KEEPING = {"lstm": ("f", 1), "gru": ("z", -1), "mingru": ("z", -1)}  # the gate that keeps, and the sign that opens it
 BIASES = (0, 1)  # of that gate: it keeps half, or 0.73, of the state
 TRAINING = {"batch": 32, "seq_len": 64, "beta2": 0.99, "clip": 1.0, "warm_up": 0.1, "schedule": "cosine"}
 BLOCKS = {"batch": 8, "seq_len": 256, "carry": False}  # of a transformer, which carries no state: as many symbols
+SYMBOLS = 2048  # of an update
+START = {"initialisation": "torch"}  # of every cell, before `begin`
 
 
-def trials(core: str) -> list[Config]:
+def trials(core: str) -> list[Setting]:
     """Return the settings that are tried of a network: rates, and biases where it has a gate that keeps."""
-    biases = BIASES if core in KEEPING else (None,)
-    return [{"rate": rate} | ({} if bias is None else {"bias": bias}) for bias in biases for rate in RATES]
+    biases = [{"bias": bias} for bias in BIASES] if core in KEEPING else [{}]
+    return [{"rate": rate} | bias for bias in biases for rate in RATES]
+
+
+def put(config: Config, setting: Setting) -> Config:
+    """Return a configuration with a setting of `trials`."""
+    return config | setting
+
+
+def training(config: Config, updates: int) -> Config:
+    """Return the recipe of a training, as `lab.training` reads it."""
+    blocks = BLOCKS if config["model"]["kind"] == "TransformerLM" else {}
+    return TRAINING | blocks | {"updates": updates, "learning_rate": config["rate"]}
+
+
+def begun(config: Config, vocab_size: int) -> NeuralModel:
+    """Return the untrained network of a configuration, as the recipe begins it; its gates under ``stuck`` are stuck."""
+    network, core = model_of(config, vocab_size), config["model"].get("core")
+    if core:
+        for cell in network.core.layers:
+            begin(cell, core, config.get("bias"))
+            stick(cell, config.get("stuck", {}))
+    return network
 
 
 @torch.no_grad()
