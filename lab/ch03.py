@@ -12,7 +12,7 @@ STATES = {"reset": False, "carried": True}  # at the end of a window
 
 def measure_windows(config: Config, seed: int, folder: Path) -> dict:
     """Train with windows of one length, the state reset at each or carried into the next; score in both ways."""
-    network, read, history, _ = fit(config, seed, folder)
+    network, read, history = fit(config, seed, folder)
     window = config["recipe"]["seq_len"]
     return {
         "scored_carried": evaluate(network, read.held_out).nats_per_symbol,

@@ -184,7 +184,7 @@ def run(
             raise ValueError(f"{experiment.name} has no {label!r}; it has {', '.join(experiment.runs)}")
     if experiment.on_gpu and into == records.FOLDER and settings.device().type != "cuda":
         raise ValueError(
-            f"{experiment.name} is recorded on a GPU, and the device is {settings.device()}; --device cuda"
+            f"{experiment.name} is recorded on a GPU, and the device is {settings.device()}: --device cuda"
         )
 
     def asked(work: Work) -> bool:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from lab.ch07_neural_language_models.adaptive import AdaptiveLM, AdaptiveSoftmax
+from lab.ch07_words import AdaptiveLM, AdaptiveSoftmax
 from unrolled.models import NeuralModel, load_model, save_model
 from unrolled.text import WordVocabulary
 from unrolled.training import Recipe, train

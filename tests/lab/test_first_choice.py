@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from lab.ch08_fair_comparisons import first_choice
-from lab.ch08_fair_comparisons.first_choice import first_choice_by_lag
+from lab import first_choice
+from lab.first_choice import first_choice_by_lag
 from reader import Reader
 from unrolled.models import LanguageModel
 from unrolled.text import WordVocabulary, stories

@@ -8,9 +8,9 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import lab
-from lab.ch07_neural_language_models.reading import cached_nats, dynamic_nats, states_and_nats
-from lab.engine.golden import little_held_out, small
-from lab.engine.texts import encoded
+from lab.ch07_reading import cached_nats, dynamic_nats, states_and_nats
+from lab.texts import encoded
+from small_experiments import little_held_out, small
 from unrolled.cells import detach
 from unrolled.measure import mixed, token_nats
 from unrolled.models import LanguageModel, TransformerLM, load_model
@@ -90,7 +90,7 @@ def test_it_learns_a_text_that_repeats_itself(network):
 
 def test_in_windows_nothing_is_known_of_what_came_before(tmp_path):
     experiment = lab.find("ladder-windows")
-    config = small(experiment.config("lstm: dropout"), window=8)
+    config = small("ladder-windows", "lstm: dropout", window=8)
     with little_held_out():
         measured, tokens = experiment.measure(config, 0, tmp_path), encoded(config).held_out
     model, *_ = load_model(tmp_path / "whole.model")
