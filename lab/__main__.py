@@ -38,9 +38,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("name", help="as `list` prints it")
     one.add_argument("--label", action="append", help="run this one only; may be repeated")
     one.add_argument("--seed", action="append", type=int, help="from this seed only; may be repeated")
-    lacking = commands.add_parser(
-        "records", help="run what the book's records lack"
-    )
+    lacking = commands.add_parser("records", help="run what the book's records lack")
     lacking.add_argument("names", nargs="*", metavar="NAME", help="of these experiments (default: all)")
     for command in (one, lacking):
         command.add_argument("--folder", type=Path, default=Path("runs"), help="where to work (default: runs)")

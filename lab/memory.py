@@ -12,7 +12,8 @@ from lab.training import PARAMETERS, parameters
 from unrolled import cells, tasks
 
 TASKS = {"adding": tasks.Adding, "flip-flop": tasks.FlipFlop}
-LAGS, UPDATES = (20, 50, 100, 200), 3000
+LAGS = (20, 50, 100, 200)
+BUDGET = {"updates": 3000, "batch": 32, "score_every": 50, "sequences": 500}
 CELLS = {  # with an input of 11 and an output of 8 each network has about 10,500 weights
     "tanh": ("rnn", 93, {}),
     "irnn": ("rnn", 93, {"nonlinearity": "relu"}),
@@ -45,16 +46,13 @@ def measure(config: Config, seed: int, folder: Path) -> dict:
         outcome = tasks.solve(
             network,
             task,
-            updates=UPDATES,
-            batch=32,
+            **{name: config[name] for name in BUDGET},
             learning_rate=config["rate"],
             clip=1.0,
             seed=seed,
-            score_every=50,
-            sequences=500,
         )
     ended = ending(outcome, task)
-    cost = ended["updates"] / UPDATES if ended["success"] else 1 + ended["loss"]
+    cost = ended["updates"] / config["updates"] if ended["success"] else 1 + ended["loss"]
     return {CHOSEN_BY: float("inf") if ended["diverged"] else cost, "parameters": parameters(network)} | ended
 
 
@@ -68,10 +66,8 @@ RUNS = {f"{task} {lag}: {name}": (task, lag, name) for task in TASKS for lag in 
 def contender(task: str, lag: int, name: str) -> Config:
     """Return a network on a task before its rate is chosen."""
     core, units, options = CELLS[name]
-    return {"task": task, "lag": lag, "core": core, "name": name} | {
-        "hidden_size": units,
-        "options": recipe.START | options,
-    }
+    network = {"core": core, "name": name, "hidden_size": units, "options": recipe.START | options}
+    return {"task": task, "lag": lag} | network | BUDGET
 
 
 EXPERIMENTS = (
@@ -84,5 +80,6 @@ EXPERIMENTS = (
         seeds=5,
         trials={label: [{"rate": rate} for rate in recipe.RATES] for label in RUNS},
         put=recipe.put,
+        small={"updates": 4, "batch": 4, "score_every": 2, "sequences": 8},
     ),
 )

@@ -14,7 +14,7 @@ from unrolled.models import NeuralModel, evaluating
 from unrolled.text import WordVocabulary, stories
 
 EDGES = [1, 20, 40, 80, 160, 320, 640]  # of the bins of lag, in characters since the last mention
-UPDATES, ASKED = 8000, (2000, 4000, 8000)  # and after which of them a network is asked
+UPDATES = 8000
 MODELS = {  # with the 1,171 words of the stories: about 500,000 weights
     "rnn": model("LanguageModel", core="rnn", hidden_size=280, embedding_size=64, cell_options=recipe.START),
     "lstm": model("LanguageModel", core="lstm", hidden_size=192, embedding_size=64, cell_options=recipe.START),
@@ -63,9 +63,9 @@ def race(network: NeuralModel, vocabulary: WordVocabulary) -> list[list[float]]:
 def measure(config: Config, seed: int, folder: Path) -> dict:
     """Train a network of words; ask it for names by lag and for nats, on the way and at the end."""
     read, (validation, test) = encoded(config), unseen_stories()
-    config = config | {"recipe": recipe.training(config, UPDATES), "validations": 0}
+    config = config | {"recipe": recipe.training(config, config["asked"][-1]), "validations": 0}
     nats, shares = [], []
-    for updates in ASKED:
+    for updates in config["asked"]:
         trained = fit(config, seed, folder, text=read, until=updates, untrained=lambda size: recipe.begun(config, size))
         nats.append(evaluate(trained.model, read.held_out).nats_per_symbol)
         shares.append(first_choice_by_lag(trained.model, read.vocabulary, validation, "name", EDGES)[0].tolist())
@@ -103,13 +103,14 @@ EXPERIMENTS = (
         METRICS,
         {
             core: {"text": text("stories", round(4.5 * UPDATES * recipe.SYMBOLS), words=True, three_parts=True)}
-            | {"model": network}
+            | {"model": network, "asked": [2000, 4000, UPDATES]}  # on the way, and at the end
             for core, network in MODELS.items()
         },
         measure,
         # the upper edges of the bins of lag, in characters; a word of the story is named once
-        lambda config: {"lag_bin": EDGES[1:], "updates": ASKED, "hero": list(HEROES)},
+        lambda config: {"lag_bin": EDGES[1:], "updates": config["asked"], "hero": list(HEROES)},
         trials={core: recipe.trials(core) for core in MODELS},
         put=recipe.put,
+        small={"asked": [1, 2]},
     ),
 )

@@ -73,5 +73,6 @@ EXPERIMENTS = (
         lambda config: {"lag_bin": EDGES[1:]},  # the upper edges
         trials={label: recipe.trials(CORES[name][0]) for label, (name, *_) in RUNS.items()},
         put=recipe.put,
+        small={"updates": 2},
     ),
 )

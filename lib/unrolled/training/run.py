@@ -30,6 +30,7 @@ class History:
     norms: list[float] = field(default_factory=list)
     validated: list[int] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
+    seconds: float = 0.0
 
     @property
     def waited(self) -> int:
