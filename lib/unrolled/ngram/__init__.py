@@ -8,14 +8,5 @@ from unrolled.ngram.counts import Counts, Level
 from unrolled.ngram.models import AddK, KneserNey, MaximumLikelihood, ModifiedKneserNey, NGram
 from unrolled.ngram.tagging import HiddenMarkovTagger, MostFrequentTag
 
-__all__ = [
-    "AddK",
-    "Counts",
-    "HiddenMarkovTagger",
-    "KneserNey",
-    "Level",
-    "MaximumLikelihood",
-    "ModifiedKneserNey",
-    "MostFrequentTag",
-    "NGram",
-]
+__all__ = ["AddK", "Counts", "HiddenMarkovTagger", "KneserNey", "Level"]
+__all__ += ["MaximumLikelihood", "ModifiedKneserNey", "MostFrequentTag", "NGram"]

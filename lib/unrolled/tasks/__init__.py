@@ -13,17 +13,5 @@ from unrolled.tasks.state import ShellGame
 
 TASKS = {"adding": Adding, "copy": Copy, "counting": Counting, "flip-flop": FlipFlop}
 
-__all__ = [
-    "TASKS",
-    "Adding",
-    "Copy",
-    "Counting",
-    "FlipFlop",
-    "Outcome",
-    "SequenceModel",
-    "ShellGame",
-    "Task",
-    "rewriting",
-    "score",
-    "solve",
-]
+__all__ = ["TASKS", "Adding", "Copy", "Counting", "FlipFlop", "Outcome"]
+__all__ += ["SequenceModel", "ShellGame", "Task", "rewriting", "score", "solve"]
