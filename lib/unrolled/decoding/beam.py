@@ -11,11 +11,7 @@ from unrolled.models import EncoderDecoder, evaluating
 
 
 class Hypothesis(NamedTuple):
-    """A text that the search found, with its score.
-
-    Attributes:
-        tokens: (n,), including the stop symbol if the text ends with it.
-        score: ln p(tokens | prompt) / n^α, in nats, where n is the length of the text.
+    """A text that the search found, (n,), its stop symbol included; and its score, ln p(text | prompt) / n^α, in nats.
 
     >>> Hypothesis(torch.tensor([3, 0]), score=-1.5).tokens.tolist()
     [3, 0]
@@ -51,13 +47,11 @@ def beam_search(
     every symbol of a hypothesis is read once.
 
     Args:
-        model: the model that writes: an n-gram model, a window network, a recurrent network, an encoder–decoder.
-        prompt: the text so far, tokens, (batch, time), at least one in each row.
+        model, prompt, stop: as for `generate`; the model may be an encoder–decoder, too.
         length: the largest number of symbols to write; a hypothesis of that length ends there.
         width: the number of hypotheses to keep for each prompt.
         alpha: α; 0 searches for the most probable text, which is often a short one, and 1 for the text with the lowest
             loss per symbol.
-        stop: the token that ends a text, as its last one; with None only the length does.
         state: the state before the prompt; None is the model's initial one. An encoder–decoder begins with the state
             that its ``encode`` returns, and with the start symbol as its prompt.
 
@@ -105,26 +99,17 @@ def beam_search(
 
 
 def translate(
-    model: EncoderDecoder,
-    sources: torch.Tensor,
-    lengths: torch.Tensor,
-    *,
-    start: int,
-    stop: int,
-    length: int,
-    width: int = 1,
-    alpha: float = 1.0,
+    model: EncoderDecoder, sources: torch.Tensor, lengths: torch.Tensor, *, start: int, width: int = 1, **options
 ) -> list[Hypothesis]:
     """Return the target that a beam finds for each source; a beam of width 1 decodes greedily.
-
-    The last symbol of a target is the stop symbol, unless the target is as long as may be.
 
     Args:
         model: the model, put into evaluation mode for the call.
         sources: tokens, (batch, n).
         lengths: the number of symbols in each source without its pads, (batch,).
         start: what the decoder reads before the first symbol.
-        stop, length, width, alpha: as in `beam_search`.
+        width: the number of hypotheses to keep for each source.
+        **options: ``length``, ``stop`` and ``alpha`` as for `beam_search`.
 
     >>> model = EncoderDecoder(5, 6, hidden_size=8, attention="dot")
     >>> sources, lengths = torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1])
@@ -134,5 +119,4 @@ def translate(
     """
     with torch.no_grad(), evaluating(model):
         state = model.encode(sources, lengths)
-    prompt = torch.full((len(sources), 1), start)
-    return beam_search(model, prompt, length=length, width=width, alpha=alpha, stop=stop, state=state)
+    return beam_search(model, torch.full((len(sources), 1), start), width=width, state=state, **options)

@@ -9,19 +9,16 @@ Several can be combined; they act in this order. The state is carried: every sym
 """
 
 import math
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from unrolled.models import evaluating
 from unrolled.text import Vocabulary, WordVocabulary, check_range, symbol_numbers
 
-
-class Model(Protocol):
-    """What can write: anything that maps rows of text and a state to logits and the next state."""
-
-    def __call__(self, tokens: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
-        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state."""
+Model = Callable[..., tuple[torch.Tensor, Any]]
+"""What can write: anything that maps tokens and a state to logits, (batch, time, vocab_size), and the next state."""
 
 
 def distribution(
@@ -47,8 +44,8 @@ def distribution(
     """
     if not 1e-30 < temperature < math.inf or (top_k is not None and top_k < 1) or not (top_p is None or 0 < top_p <= 1):
         raise ValueError(
-            f"temperature is {temperature}, top_k {top_k} and top_p {top_p}; give a temperature above 0 (greedy decoding "
-            "is top_k=1), a top_k of 1 or more, and a top_p above 0 and at most 1"
+            f"temperature is {temperature}, top_k {top_k} and top_p {top_p}; give a finite temperature above 0 (greedy "
+            "decoding is top_k=1), a top_k of 1 or more, and a top_p above 0 and at most 1"
         )
     logits = logits / temperature
     if top_k is None and top_p is None:
@@ -67,12 +64,7 @@ def distribution(
 def predict(model: Model, tokens: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
     """Return the logits of the symbol after the last one, (batch, vocab_size), float64 on the CPU, and the last state.
 
-    The model is put into evaluation mode for the call.
-
-    Args:
-        model: the model.
-        tokens: what it reads, (batch, time).
-        state: the state before the first symbol; None is the initial state.
+    The model reads tokens, (batch, time), in evaluation mode; a state of None is the initial one.
 
     >>> from unrolled.models import LanguageModel
     >>> logits, state = predict(LanguageModel(5, hidden_size=8), torch.tensor([[0, 3, 1]]))

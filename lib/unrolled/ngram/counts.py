@@ -9,19 +9,12 @@ from unrolled.text import NONE, check_range, symbol_numbers
 
 
 class Level(NamedTuple):
-    """The distinct k-grams of a text, sorted by their tokens, one row each.
+    """The distinct k-grams of a text, sorted by their tokens, one row each: (rows,)."""
 
-    Attributes:
-        parent: the row of the first k − 1 words among the (k−1)-grams, (rows,).
-        word: the token of the last word, (rows,).
-        count: the number of occurrences, (rows,).
-        left: the number of different words that come before it, (rows,); the beginning of the text counts as one.
-    """
-
-    parent: np.ndarray
-    word: np.ndarray
-    count: np.ndarray
-    left: np.ndarray
+    parent: np.ndarray  # the row of the first k − 1 words among the (k−1)-grams
+    word: np.ndarray  # the token of the last word
+    count: np.ndarray  # the number of occurrences
+    left: np.ndarray  # the number of different words that come before it; the beginning of the text counts as one
 
 
 class Counts:
@@ -34,10 +27,7 @@ class Counts:
     Args:
         tokens: the text, (length,).
         vocab_size: V, the number of symbols.
-        order: the length of the longest n-grams.
-
-    Attributes:
-        levels: one `Level` for each order, 1 … order.
+        order: the length of the longest n-grams; `levels` has one `Level` for each from 1 to it.
 
     >>> pairs = Counts([0, 1, 0, 1, 2], vocab_size=3, order=2).levels[1]
     >>> list(zip(pairs.parent.tolist(), pairs.word.tolist(), pairs.count.tolist()))  # 01, 10 and 12

@@ -28,8 +28,6 @@ class NGram:
         order: n; the order of the counts if None.
 
     Attributes:
-        order: n.
-        vocab_size: V.
         keys: for each order k the keys of its k-grams, ascending: V · (row of the first k − 1 words) + last word.
         share: for each order the shares of its k-grams, (rows,).
         rest: for each order the rests of the contexts before its last words, (rows of the order below,).
@@ -67,10 +65,7 @@ class NGram:
     def __call__(self, tokens: torch.Tensor, state: np.ndarray | None = None) -> tuple[torch.Tensor, np.ndarray]:
         """Return ln p of all symbols after each token, float64, (batch, time, vocab_size), and the last state.
 
-        Args:
-            tokens: what to read, (batch, time).
-            state: the symbols before them, (batch, order − 1), with `NONE` where there is none; None stands for the
-                beginning of a text.
+        The state is the tokens before, (batch, order − 1), with `NONE` where there is none; None begins a text.
         """
         rows, lengths, state = self._read(tokens, state)
         p = self._probability([row[..., None] for row in rows], lengths[..., None], np.arange(self.vocab_size))
@@ -86,9 +81,7 @@ class NGram:
     def find(self, k: int, context: np.ndarray, word: np.ndarray) -> np.ndarray:
         """Return the rows of k-grams, with `NONE` for those that were never seen.
 
-        Args:
-            context: the rows of their first k − 1 words among the (k−1)-grams; 0 if k is 1.
-            word: the tokens of their last words; its shape and that of the contexts broadcast.
+        The context is the rows of their first k − 1 words, 0 if k is 1; the words are their last. The shapes broadcast.
         """
         keys, wanted = self.keys[k - 1], context * self.vocab_size + word
         row = np.searchsorted(keys, wanted)
@@ -145,11 +138,7 @@ class AddK(NGram):
 
         p(w | context) = (count(context w) + k) / (count(context ·) + k V)
 
-    After a context that was never seen, all words are equally likely.
-
-    Args:
-        counts, order: as for `NGram`.
-        k: the number of added occurrences; 1 is Laplace's rule.
+    After a context that was never seen, all words are equally likely. With k = 1 it is Laplace's rule.
 
     >>> model = AddK(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2), k=1)
     >>> logits, _ = model(torch.tensor([[0]]))
@@ -179,9 +168,6 @@ class MaximumLikelihood(AddK):
         p(w | context) = count(context w) / count(context ·)
 
     A word never seen after a context has probability 0 there, and costs infinitely many nats.
-
-    Args:
-        counts, order: as for `NGram`.
 
     >>> model = MaximumLikelihood(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2))
     >>> costs, _ = model.costs(torch.tensor([[0, 1, 1]]), torch.tensor([[1, 0, 1]]))
@@ -247,9 +233,6 @@ class ModifiedKneserNey(KneserNey):
 
     Here n₁ … n₄ are the numbers of k-grams with c = 1 … 4. Where they do not give discounts between 0 and c, the
     discounts are 0.5, 1 and 1.5.
-
-    Args:
-        counts, order: as for `NGram`.
 
     >>> tokens = np.random.default_rng(0).geometric(0.3, size=2000) % 9
     >>> d_1, d_2, d_3 = ModifiedKneserNey(Counts(tokens, vocab_size=9, order=3)).discounts[-1]

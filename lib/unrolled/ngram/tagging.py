@@ -11,14 +11,7 @@ from unrolled.text import TaggedSentence
 class MostFrequentTag:
     """Give each word the tag that it has most often in the training sentences, and unknown words the commonest tag.
 
-    Of equally frequent tags it is the one that was seen first.
-
-    Args:
-        sentences: what to count.
-
-    Attributes:
-        tag_of: maps each known word to its tag.
-        commonest: the tag that most words have.
+    Of equally frequent tags it is the one that was seen first. `tag_of` maps each known word to its tag.
 
     >>> tagger = MostFrequentTag([TaggedSentence(("a", "round", "trip"), ("DET", "NOUN", "NOUN"))])
     >>> tagger.tags(("round", "a", "lake"))
@@ -88,8 +81,8 @@ class HiddenMarkovTagger:
     def tags(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return the most probable tags (:eq:`eq-viterbi`).
 
-            v_1(j) = ln p(j | start) + ln p(w_1 | j)
-            v_i(j) = max_k [v_{i−1}(k) + ln p(j | k)] + ln p(w_i | j)
+        v_1(j) = ln p(j | start) + ln p(w_1 | j)
+        v_i(j) = max_k [v_{i−1}(k) + ln p(j | k)] + ln p(w_i | j)
         """
         columns = [self.column.get(word, len(self.column)) for word in words]
         first, *rest = self.emit[:, columns].T  # (words, tags)

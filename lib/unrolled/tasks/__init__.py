@@ -7,8 +7,9 @@ another kind.
 """
 
 from unrolled.tasks import rewriting
+from unrolled.tasks.base import Task
 from unrolled.tasks.memory import Adding, Copy, Counting, FlipFlop
-from unrolled.tasks.solving import Outcome, SequenceModel, Task, score, solve
+from unrolled.tasks.solving import Outcome, SequenceModel, score, solve
 from unrolled.tasks.state import ShellGame
 
 TASKS = {"adding": Adding, "copy": Copy, "counting": Counting, "flip-flop": FlipFlop}

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, one_hot
 
+from unrolled.tasks.base import Task
+
 
 @dataclass(frozen=True)
-class Adding:
+class Adding(Task):
     """Add two marked numbers among many: the adding problem (after Hochreiter & Schmidhuber 1997).
 
     Every step brings a number, uniform between 0 and 1, and a marker, 0 or 1. One marker is in the first half of the
@@ -47,11 +49,9 @@ class Adding:
         """Return the mean squared error after the last step, for outputs (batch, T, 1) and targets (batch,)."""
         return mse_loss(outputs[:, -1, 0], targets)
 
-    error = loss
-
 
 @dataclass(frozen=True)
-class Copy:
+class Copy(Task):
     """Repeat a row of symbols after a pause: the copy problem (after Hochreiter & Schmidhuber 1997).
 
     A sequence has T + 20 steps. First come 10 symbols out of 8, all equally likely; then T − 1 blanks; then the
@@ -81,12 +81,10 @@ class Copy:
 
     @property
     def trivial(self) -> float:
-        """The error without memory, in nats per step."""
         return self.wanted * math.log(self.symbols) / (self.length + 2 * self.wanted)
 
     @property
     def goal(self) -> float:
-        """The error below which the task counts as solved, in nats per step."""
         return self.trivial / 10
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -99,15 +97,9 @@ class Copy:
         targets[:, -self.wanted :] = shown
         return one_hot(inputs, self.input_size).float(), targets
 
-    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean cross-entropy, nats per step, for logits (batch, T + 20, 9) and targets (batch, T + 20)."""
-        return cross_entropy(outputs.flatten(0, 1), targets.flatten())  # (batch · steps, 9)
-
-    error = loss
-
 
 @dataclass(frozen=True)
-class FlipFlop:
+class FlipFlop(Task):
     """Write, ignore, read: keep the last symbol written, through distractors, until it is asked for (Liu et al. 2023).
 
     Every step brings an instruction, write, ignore or read, and one of 8 symbols, all equally likely. The first 10
@@ -160,7 +152,7 @@ class FlipFlop:
 
 
 @dataclass(frozen=True)
-class Counting:
+class Counting(Task):
     """Recognise the last b of the strings aⁿbⁿ (Gers & Schmidhuber 2001; Weiss et al. 2018).
 
     A sequence consists of n letters a and n letters b, with n uniform between 1 and `length`, and then nothing. At
@@ -186,13 +178,11 @@ class Counting:
 
     @property
     def trivial(self) -> float:
-        """The error without memory, in nats per answer."""
         last = 2 / (self.length + 1)
         return -last * math.log(last) - (1 - last) * math.log(1 - last)
 
     @property
     def goal(self) -> float:
-        """The error below which the task counts as solved, in nats per answer."""
         return self.trivial / 1000
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -216,5 +206,3 @@ class Counting:
         """Return the mean cross-entropy over all b, for logits (batch, 2 length, 1) and targets (batch, 2 length)."""
         is_b = targets >= 0
         return binary_cross_entropy_with_logits(outputs[..., 0][is_b], targets[is_b])
-
-    error = loss

@@ -23,10 +23,17 @@ START, STOP = 0, 1  # the first symbols of every target vocabulary
 
 
 class _Spelt:
-    """A task whose symbols are letters: `sources`, and `targets`, numbered from 2, after `START` and `STOP`."""
+    """A task whose symbols are letters.
+
+    Attributes:
+        sources: the symbols of the sources, in the order of their numbers.
+        targets: those of the targets; the first one has the number 2, after `START` and `STOP`.
+        most: the largest number of symbols of a target, its end symbol included.
+    """
 
     sources: str
     targets: str
+    most: int
 
     def read(self, source: torch.Tensor) -> str:
         """Return a source as text."""
@@ -59,27 +66,16 @@ class Reversal(_Spelt):
 
     @property
     def sources(self) -> str:
-        """The symbols of the sources, in the order of their numbers."""
         return string.ascii_lowercase[: self.letters]
 
-    @property
-    def targets(self) -> str:
-        """The symbols of the targets; the first one has the number 2, after `START` and `STOP`."""
-        return self.sources
+    targets = sources
 
     @property
     def most(self) -> int:
-        """The largest number of symbols of a target, its end symbol included."""
         return self.longest + 1
 
     def pairs(self, count: int, generator: torch.Generator, length: int | None = None) -> list[Pair]:
-        """Return sources and their targets, each target with its end symbol.
-
-        Args:
-            count: the number of pairs.
-            generator: draws them, on the CPU.
-            length: the number of letters of every source; None draws it.
-        """
+        """Return sources and targets with their end symbol, drawn on the CPU; None draws the length of each, too."""
         lengths = torch.randint(1, self.longest + 1, (count,), generator=generator)
         if length is not None:
             lengths = lengths.fill_(length)
@@ -115,24 +111,19 @@ class Dates(_Spelt):
         "{day}.{number}.{year}",
         "{year}, {month} {day}",
     )
-    months: ClassVar[tuple[str, ...]] = (
-        *("January", "February", "March", "April", "May", "June"),
-        *("July", "August", "September", "October", "November", "December"),
-    )
-    weekdays: ClassVar[tuple[str, ...]] = (
-        *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-    )
+    months: ClassVar[list[str]] = ["January", "February", "March", "April", "May", "June", "July"]
+    months += ["August", "September", "October", "November", "December"]
+    weekdays: ClassVar[list[str]] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
     targets: ClassVar[str] = "-" + string.digits
-    most: ClassVar[int] = 11  # the number of symbols of a target, its end symbol included
+    most: ClassVar[int] = 11
 
     @property
     def sources(self) -> str:
-        """The symbols of the sources, in the order of their numbers."""
         text = "".join((*self.ways, *self.months, *self.weekdays, string.digits, "stndrdth"))
         return "".join(sorted(set(text) - set("{}")))
 
     def pairs(self, count: int, generator: torch.Generator) -> list[Pair]:
-        """Return sources and their targets, each target with its end symbol, drawn on the CPU."""
+        """Return sources and targets with their end symbol, drawn on the CPU."""
         first, last = (datetime.date(*day).toordinal() for day in ((self.first, 1, 1), (self.last, 12, 31)))
         days = torch.randint(first, last + 1, (count,), generator=generator).tolist()
         ways = torch.randint(len(self.ways), (count,), generator=generator).tolist()
@@ -157,12 +148,7 @@ Task = Reversal | Dates
 
 
 class Fresh:
-    """An endless supply of batches of a task, of which none comes twice; `training.train_examples` can learn from it.
-
-    Args:
-        task: draws the pairs.
-        batch: the number of pairs in a batch.
-        seed: the same seed gives the same batches.
+    """An endless supply of batches of so many pairs, of which none comes twice, for `training.train_examples`.
 
     >>> Fresh(Reversal(5), batch=3).batch_of(7).sources.shape[0]
     3
@@ -183,12 +169,9 @@ class Fresh:
 
 
 def right(network: EncoderDecoder, pairs: Sequence[Pair], most: int) -> float:
-    """Return the share of targets that a network writes without a mistake, end symbol included, greedily.
+    """Return the share of pairs whose target a network writes without a mistake, end symbol included, greedily.
 
-    Args:
-        network: the model.
-        pairs: the sources and their targets.
-        most: the largest number of symbols of a target; what goes on longer is wrong in any case.
+    A target has at most so many symbols; what goes on longer is wrong in any case.
     """
     batch = pad_pairs(pairs, start=START)
     written = translate(network, batch.sources, batch.lengths, start=START, stop=STOP, length=most)

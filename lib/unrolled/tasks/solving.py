@@ -2,38 +2,13 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from unrolled import cells
-
-
-class Task(Protocol):
-    """What `solve` trains on: random sequences of vectors with their targets, and the price of an answer.
-
-    Attributes:
-        input_size: the length of a step's vector.
-        output_size: the size of an answer.
-        trivial: the error of the best answer without memory.
-        goal: the error below which the task counts as solved.
-    """
-
-    input_size: int
-    output_size: int
-    trivial: float
-    goal: float
-
-    def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return a batch of inputs, (batch, time, input_size), and of targets, drawn on the CPU."""
-
-    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean loss, what training lowers, for outputs (batch, time, output_size)."""
-
-    def error(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return what outputs are judged by: the loss itself, where a task has no plainer unit."""
+from unrolled.tasks.base import Task
 
 
 class SequenceModel(nn.Module):
@@ -74,6 +49,9 @@ class Outcome:
         losses: the training loss of each update.
         scored: the updates after which new sequences were scored.
         scores: the errors on these.
+
+    >>> Outcome(success=True, updates=300).diverged
+    False
     """
 
     success: bool = False

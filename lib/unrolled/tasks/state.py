@@ -5,11 +5,13 @@ import math
 from dataclasses import dataclass
 
 import torch
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import one_hot
+
+from unrolled.tasks.base import Task
 
 
 @dataclass(frozen=True)
-class ShellGame:
+class ShellGame(Task):
     """Follow a ball under one of several cups, two of which change places at every step, or none.
 
     The ball begins under cup 0. A step is one of 1 + n (n − 1) / 2 symbols: nothing happens, or a certain two of the n
@@ -41,22 +43,18 @@ class ShellGame:
 
     @property
     def input_size(self) -> int:
-        """The number of symbols."""
         return len(self.moves)
 
     @property
     def output_size(self) -> int:
-        """The number of cups."""
         return self.cups
 
     @property
     def trivial(self) -> float:
-        """The loss of a model that has lost the ball, in nats per step."""
         return math.log(self.cups)
 
     @property
     def goal(self) -> float:
-        """The error below which the task counts as solved, in nats per step."""
         return self.trivial / 100
 
     def follow(self, symbols: torch.Tensor) -> torch.Tensor:
@@ -74,9 +72,3 @@ class ShellGame:
         """Return a batch of inputs, one-hot, (batch, T, symbols), and of targets, cups, (batch, T)."""
         symbols = torch.randint(self.input_size, (batch, self.length), generator=generator)
         return one_hot(symbols, self.input_size).float(), self.follow(symbols)
-
-    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean cross-entropy, nats per step, for logits (batch, T, cups) and targets (batch, T)."""
-        return cross_entropy(outputs.flatten(0, 1), targets.flatten())
-
-    error = loss

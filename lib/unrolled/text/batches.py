@@ -12,21 +12,11 @@ from unrolled.text.numbers import check_range, symbol_numbers
 
 
 class Window(NamedTuple):
-    """The same stretch of every stream, as `Streams` cuts it.
+    """The same stretch of every stream, as `Streams` cuts it."""
 
-    Attributes:
-        inputs: tokens, (batch, seq_len).
-        targets: the token after each input, (batch, seq_len).
-        fresh: True if the streams begin with this window, so that no state may be carried into it.
-
-    >>> Streams(torch.arange(11), batch=2, seq_len=2).window(0).targets
-    tensor([[1, 2],
-            [6, 7]])
-    """
-
-    inputs: torch.Tensor
-    targets: torch.Tensor
-    fresh: bool
+    inputs: torch.Tensor  # (batch, seq_len)
+    targets: torch.Tensor  # the token after each input, (batch, seq_len)
+    fresh: bool  # True if the streams begin with this window, so that no state may be carried into it
 
 
 class Streams:
@@ -82,10 +72,9 @@ class Streams:
 class Batch(NamedTuple):
     """Sentences side by side, padded at the end to the length of the longest, as `Sentences` arranges them.
 
-    The mask decides what counts, not the token used for padding: `masked_loss` is the loss of the sentences alone.
-    A recurrent network that reads from the left has seen no pad where the mask is True; the state after a sentence is
-    the one that `last_states` returns, not the last in its row. A network that reads from the right must be given
-    the rows `backwards`.
+    The mask decides what counts, not the token used for padding: `masked_loss` is the loss of the sentences alone. The
+    state after a sentence is the one that `last_states` returns, not the last in its row. A network that reads from the
+    right must be given the rows `backwards`.
 
     Attributes:
         inputs: tokens, (batch, time).
@@ -108,9 +97,8 @@ class Batch(NamedTuple):
 class Sentences:
     """Group sentences of similar length in padded batches.
 
-    An epoch reads each sentence exactly once. The sentences are sorted by length and cut into batches, which are then
-    shuffled: batches hold little padding, and the longest sentences do not always come last. If the sentences do not
-    divide evenly, the batch of the longest ones is smaller.
+    An epoch reads each sentence once. The sentences are sorted by length and cut into batches, which are then shuffled:
+    batches hold little padding. If the sentences do not divide evenly, the batch of the longest ones is smaller.
 
         sentences 7 9 and 5 6 9         inputs     targets    mask
         with start = 0, pad = 1         0 7 1      7 9 1      1 1 0      lengths 2
@@ -119,10 +107,8 @@ class Sentences:
     Args:
         sentences: tokens, one tensor for each sentence, (length,), its end symbol included.
         batch: the number of sentences in a batch.
-        pad: the token that fills up the shorter rows. The model reads it, so it must be one of the model's symbols;
-            which one does not matter, since the mask hides the effect.
-        start: the token put before every sentence. Without it, the first symbol of a sentence is an input and never
-            a target.
+        pad: the token that fills up the shorter rows: any symbol of the model, since the mask hides the effect.
+        start: the token put before every sentence. Without it, its first symbol is an input and never a target.
 
     >>> sentences = Sentences([torch.tensor([5, 6, 9]), torch.tensor([7, 9])], batch=2, pad=1, start=0)
     >>> len(sentences), f"{sentences.padding:.2f}"
@@ -173,13 +159,7 @@ def padded(rows: list[torch.Tensor], pad: int) -> tuple[torch.Tensor, torch.Tens
 
 
 def similar_lengths(lengths: torch.Tensor, batch: int, seed: int) -> list[list[int]]:
-    """Return the rows of each batch of one pass, in which rows of similar length stand together.
-
-    Args:
-        lengths: of each row, (rows,).
-        batch: the number of rows in a batch; that of the longest ones may be smaller.
-        seed: determines the order of the batches and how rows of equal length are grouped.
-    """
+    """Return the rows of each batch of one pass over rows of these lengths, (rows,): similar ones stand together."""
     generator = torch.Generator().manual_seed(seed)
     shuffled = torch.randperm(len(lengths), generator=generator)
     by_length = shuffled[lengths[shuffled].argsort(stable=True)]
@@ -209,7 +189,9 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor)
             "(batch, time, vocab_size) and twice (batch, time) are expected"
         )
     if mask.dtype != torch.bool or not mask.any():
-        raise ValueError(f"mask is {mask.dtype}, {int(mask.sum())} in sum; it must be of torch.bool, and True somewhere")
+        raise ValueError(
+            f"mask is {mask.dtype}, {int(mask.sum())} in sum; it must be of torch.bool, and True somewhere"
+        )
     mask = mask.to(logits.device)
     kept = symbol_numbers(targets, name="targets").to(logits.device)[mask]  # (symbols,)
     check_range(kept, logits.shape[-1], "targets")
@@ -235,8 +217,8 @@ def last_states(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
 def backwards(rows: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """Return the rows with the symbols of each in reverse order and its pads still at the end, same shape.
 
-    A network that reads these rows from the left reads each sentence from the right and meets no pad before it. The
-    function is its own inverse: applied to the resulting hidden states, it puts them back in the order of the symbols.
+    A network that reads these rows from the left reads each sentence from the right and meets no pad before it. Applied
+    to the resulting hidden states, the function puts them back in the order of the symbols.
 
     Args:
         rows: tokens, (batch, time), or vectors, (batch, time, features).

@@ -1,7 +1,7 @@
 """Real corpora by name: downloaded once, verified every time, split once and for all.
 
-``registry.txt`` has each file's path, digest and address. Files are read from the folder that ``UNROLLED_MIRROR`` names,
-where nothing is ever written; without one, pooch downloads them into a cache.
+``registry.txt`` has each file's path, digest and address. Files are read from the folder that ``UNROLLED_MIRROR``
+names, where nothing is ever written; without one, pooch downloads them into a cache.
 """
 
 import difflib
@@ -62,7 +62,7 @@ def makemore(text: str) -> Parts:
 
 
 def by_word(text: str) -> Parts:
-    """Split a dictionary, an entry a line, by a hash of the word: 85 % of the words, 5 % and 10 %, whatever the order."""
+    """Split a dictionary, an entry a line, by a hash of the word: 85 % of the words, 5 % and 10 %."""
     parts: tuple[list[str], list[str], list[str]] = [], [], []
     for line in text.splitlines(keepends=True):
         twentieth = int.from_bytes(hashlib.sha256(headword(line).encode()).digest()[:4], "big") % 20
@@ -119,7 +119,9 @@ def load_corpus(name: str) -> Corpus:
         suggestion = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"no corpus is called {name!r}; {suggestion}There are {', '.join(SPLITS)}")
     paths = [_verified(path) or _download(path) for path in _files(name)]
-    encodings = ["iso-8859-1" if path.stem.endswith("-8") else "utf-8-sig" for path in paths]  # Gutenberg's -8 is Latin-1
+    encodings = [
+        "iso-8859-1" if path.stem.endswith("-8") else "utf-8-sig" for path in paths
+    ]  # Gutenberg's -8 is Latin-1
     texts = [path.read_bytes().decode(encoding) for path, encoding in zip(paths, encodings, strict=True)]
     return Corpus(*SPLITS[name][1](*texts), tuple(path.relative_to(folder()).as_posix() for path in paths))
 

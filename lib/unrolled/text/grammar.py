@@ -1,24 +1,4 @@
-"""A probabilistic grammar with variables, with exact means over all its texts.
-
-**The table.** Each symbol has alternatives, and each alternative has a weight and a template. To draw a text from the
-symbol ``story``, draw one of its alternatives with probability weight / (sum of the weights) and fill the slots of its
-template from left to right. A slot reads ``{[form ]thing[=variable]}``:
-
-    {symbol}            draw a new alternative of the symbol
-    {symbol=variable}   draw one of the symbol's values and bind it to the variable for the rest of the story;
-                        uniform over the values that no other variable of this story holds, so friend ≠ hero
-    {variable}          repeat the bound value
-    {a …} {A …}         the value with its article: "an" before a, e, i, o and u, otherwise "a"
-    {they …} {them …} {their …} {They …} {Them …} {Their …}
-                        the pronoun for a bound name instead of the name
-
-A value list is a symbol whose alternatives are plain text of equal weight; only value lists can be bound or take a
-form. Two lists, ``symbol.she`` and ``symbol.he``, make up a value list of names. No symbol may lead back to itself,
-and on every path each variable must be bound once, before it is used.
-
-**The file** is TOML: ``symbol = ["template", [weight, "template"], …]`` with positive integers as weights and no
-newlines in templates.
-"""
+"""A probabilistic grammar with variables, with exact means over all its texts; ``stories.toml`` says how to read it."""
 
 import math
 import re
@@ -57,23 +37,16 @@ def word_positions(text: str) -> list[int]:
 
 
 class Slot(NamedTuple):
-    """A slot of a template.
+    """A slot of a template."""
 
-    Attributes:
-        form: the article or pronoun, as it is written in the slot; "" for none.
-        symbol: the symbol drawn from, or that the variable is bound to.
-        variable: the variable that is bound or repeated; "" for none.
-        draws: True if the slot draws, False if it repeats a bound value.
-    """
-
-    form: str
-    symbol: str
-    variable: str
-    draws: bool
+    form: str  # the article or pronoun, as it is written in the slot; "" for none
+    symbol: str  # what is drawn from, or what the variable is bound to
+    variable: str  # what is bound or repeated; "" for none
+    draws: bool  # or else it repeats a bound value
 
 
 class Rule(NamedTuple):
-    """An alternative of a symbol: its log-probability in nats, its template, and the texts and slots that make it up."""
+    """An alternative of a symbol: its log-probability in nats, its template, and the template's texts and slots."""
 
     log_prob: float
     template: str
@@ -84,8 +57,7 @@ class Grammar:
     """A grammar whose texts are stories.
 
     Args:
-        table: symbol -> list of alternatives, each of them a template or a pair [weight, template]; for names,
-            symbol -> {"she": list of names, "he": list of names}.
+        table: symbol -> its alternatives, as the file has them.
 
     Attributes:
         rules: symbol -> its alternatives as `Rule`s.
@@ -95,8 +67,6 @@ class Grammar:
         gender: name -> 0 for she, 1 for he.
 
     >>> grammar = Grammar({"story": ["Ann met {a animal=pet}.", "Bo met no one."], "animal": ["owl", "cat"]})
-    >>> grammar.values["animal"]
-    ('owl', 'cat')
     >>> round(grammar.entropy() / math.log(2), 6)  # bits: one to choose the template, half the time one for the animal
     1.5
     """
@@ -121,10 +91,6 @@ class Grammar:
             for symbol, each in weights.items()
         }
         self.entropy()  # walks every path, and so finds a variable that is bound twice or too early on any of them
-
-    def slots(self, symbol: str) -> list[Slot]:
-        """Return the slots in all alternatives of a symbol, in order."""
-        return [part for rule in self.rules[symbol] for part in rule.parts if isinstance(part, Slot)]
 
     def written(self, form: str, value: str) -> tuple[str, str]:
         """Return a value as a form writes it: the article with a space ("" for none), and the value or its pronoun."""
@@ -162,11 +128,8 @@ class Grammar:
         """Return the exact mean, over all derivations, of a cost summed over the texts, slots and rules of each.
 
         The draws depend on which variables are bound, never on their values. It is therefore enough to carry the
-        distribution over sets of bound variables from slot to slot, together with the cost so far.
-
-        Args:
-            cost: maps a part to its cost; its second argument is the number of values to draw from where a value is
-                drawn, otherwise 0. Slots that lead to a symbol's alternatives have no cost of their own.
+        distribution over sets of bound variables from slot to slot, together with the cost so far. The second argument
+        of `cost` is the number of values that a slot draws from, or 0.
         """
 
         @cache

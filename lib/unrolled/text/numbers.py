@@ -15,13 +15,8 @@ def symbol_numbers(
 ) -> torch.Tensor:
     """Return tokens as int64, whatever integers they were, and refuse what has another type or other axes.
 
-    This waits for no GPU, and ``torch.func`` and ``torch.compile`` can follow it; `check_range` looks at the values.
-
-    Args:
-        numbers: of any integer type.
-        axes: the names of the axes, one or two.
-        name: what they are called, for the message.
-        empty: whether there may be none.
+    The name and the axes, one or two, are for the message; `empty` allows that there are none. This waits for no GPU,
+    and ``torch.func`` and ``torch.compile`` can follow it; `check_range` looks at the values.
 
     >>> symbol_numbers(torch.tensor([[0.0, 1.7]]))
     Traceback (most recent call last):
@@ -35,18 +30,14 @@ def symbol_numbers(
         steps = "" if empty else ", with at least one step"
         raise ValueError(f"{name} have shape {tuple(numbers.shape)}; {expected}{steps}")
     if numbers.numel() and (numbers.is_floating_point() or numbers.is_complex() or numbers.dtype == torch.bool):
-        raise ValueError(f"{name} are {numbers.dtype}; symbol numbers are integers: use what a vocabulary's encode returns")
+        raise ValueError(
+            f"{name} are {numbers.dtype}; symbol numbers are integers: use what a vocabulary's encode returns"
+        )
     return numbers.long()
 
 
 def check_range(numbers: torch.Tensor, vocab_size: int | None = None, name: str = "tokens", *, least: int = 0) -> None:
-    """Refuse integers of which one is no token, naming the lowest and the highest. This waits for a GPU.
-
-    Args:
-        numbers: of any shape.
-        vocab_size: V, the number of symbols; None where it is not known.
-        name: what they are called, for the message.
-        least: the lowest number; `NONE` where that may be among them.
+    """Refuse integers of which one is below the least, or no symbol of the vocabulary. This waits for a GPU.
 
     >>> check_range(torch.tensor([0, -5, 2]), vocab_size=5)
     Traceback (most recent call last):

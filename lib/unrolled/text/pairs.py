@@ -9,8 +9,7 @@ import torch
 
 from unrolled.text.batches import Batch, padded, similar_lengths, token_row
 
-Pair = tuple[torch.Tensor, torch.Tensor]
-"""What is read and what is answered: tokens, (length,) each."""
+Pair = tuple[torch.Tensor, torch.Tensor]  # what is read and what is answered: tokens, (length,) each
 
 
 class PairBatch(NamedTuple):
@@ -39,12 +38,9 @@ class PairBatch(NamedTuple):
 
 
 def pad_pairs(pairs: Sequence[Pair], *, start: int, pad: int = 0) -> PairBatch:
-    """Return sources with their targets as one batch.
+    """Return sources with their targets, which end with their end symbol, as one batch.
 
-    Args:
-        pairs: sources and targets; a target's last symbol is its end symbol.
-        start: what the decoder reads before the first symbol of a target.
-        pad: the token that fills up shorter rows; any symbol will do, since lengths and mask hide it.
+    The decoder reads `start` before a target. Any symbol will do as a pad, since lengths and mask hide it.
     """
     sources = [token_row(source, f"source {number}") for number, (source, _) in enumerate(pairs)]
     targets = [token_row(target, f"target {number}") for number, (_, target) in enumerate(pairs)]
@@ -54,11 +50,7 @@ def pad_pairs(pairs: Sequence[Pair], *, start: int, pad: int = 0) -> PairBatch:
 
 
 def pad_tagged(pairs: Sequence[Pair], *, pad: int = 0) -> Batch:
-    """Return sentences with a tag for each word as one batch: inputs are words, targets their tags.
-
-    Args:
-        pairs: the tokens of the words and of the tags of each sentence, equally many.
-        pad: the token that fills up shorter rows; any word will do, since lengths and mask hide it.
+    """Return sentences, words with a tag for each, as one batch: inputs are words, targets their tags.
 
     >>> pad_tagged([(torch.tensor([5, 6]), torch.tensor([2, 1])), (torch.tensor([7]), torch.tensor([2]))]).mask
     tensor([[ True,  True],
@@ -112,7 +104,7 @@ class Examples:
 
     @property
     def digest(self) -> str:
-        """A short hash of the examples, which depends on all their symbols and their order."""
+        """A short hash of the examples and their order."""
         content = hashlib.sha256()
         for pair in self.pairs:
             for part in pair:

@@ -1,7 +1,6 @@
 """The embedded corpus: short stories drawn from a grammar, so that the exact probability of the text is known.
 
-The grammar is in ``stories.toml``; `unrolled.text.grammar` explains how to read it. A corpus consists of whole stories,
-each ended by a newline. Templates contain no newline, so the boundaries between stories are unambiguous.
+The grammar is in ``stories.toml``. A corpus consists of whole stories, each ended by a newline, which none contains.
 
 **The floor.** The probability of a derivation is the product of the probabilities of its draws. Every story has exactly
 one derivation (the tests count them with a parser), so this product is the probability of the *text*. The mean of
@@ -47,27 +46,17 @@ class Recall(NamedTuple):
 
 
 class Story(NamedTuple):
-    """A story drawn from a grammar.
+    """A story drawn from a grammar."""
 
-    Attributes:
-        text: without the newline that ends it in a corpus.
-        log_prob: the exact log-probability of the text, in nats.
-        recalls: the repeated mentions in it, in order.
-    """
-
-    text: str
-    log_prob: float
-    recalls: tuple[Recall, ...]
+    text: str  # without the newline that ends it in a corpus
+    log_prob: float  # the exact log-probability of the text, in nats
+    recalls: tuple[Recall, ...]  # in order
 
 
 class Draft:
     """A story being written. It only calls ``rng.random()``, so the same seed gives the same story everywhere.
 
-    Attributes:
-        text: what is written so far.
-        log_prob: the log-probability of all that was drawn, in nats.
-        recalls: the repeated mentions.
-        spans: what each piece of the text is, (first character, end, symbol or lower-case form of a pronoun).
+    Its `spans` say what each piece of the text is: (first character, end, symbol or lower-case form of a pronoun).
 
     >>> pets = Grammar({"story": ["Ann had {a animal=pet} and fed the {pet}."], "animal": ["owl", "cat"]})
     >>> Draft(pets, random.Random(0)).story().text
@@ -194,11 +183,9 @@ def grammar() -> Grammar:
 
 
 def corpus(characters: int = 1_000_000, seed: int = 0) -> StoryCorpus:
-    """Draw whole stories from the book's grammar until they have at least this many characters.
+    """Draw whole stories from the book's grammar until they have at least this many characters, newlines included.
 
-    Args:
-        characters: the least length of the text, newlines included.
-        seed: the same seed gives the same text, on every machine and Python version.
+    The same seed gives the same text, on every machine and Python version.
 
     >>> drawn = corpus(2000, seed=0)
     >>> len(drawn.stories), len(drawn.text)

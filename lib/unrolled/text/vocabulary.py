@@ -19,8 +19,8 @@ _PRINTED = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")
 def split_words(text: str) -> list[str]:
     r"""Return the words of a text that is already tokenised, as WikiText-2 is: whatever stands between white space.
 
-    A line break is a word too, "\n", counted as ``<eos>`` in the published figures for WikiText-2. All other white space
-    is lost. In the book's stories punctuation touches the words: split those with `unrolled.text.stories.words`.
+    A line break is a word too, "\n", counted as ``<eos>`` in the published figures for WikiText-2; other white space is
+    lost. In the book's stories punctuation touches the words: split those with `unrolled.text.stories.words`.
 
     >>> split_words("the cat  saw <unk> \n")
     ['the', 'cat', 'saw', '<unk>', '\n']
@@ -40,8 +40,6 @@ def tokenise(text: str) -> list[str]:
 
 
 class _Symbols:
-    """Symbols and their numbers, as every vocabulary has them."""
-
     def __init__(self, symbols: Iterable[str]):
         self.symbols = tuple(symbols)
         self._number = {symbol: number for number, symbol in enumerate(self.symbols)}
@@ -62,13 +60,7 @@ class _Symbols:
 
 
 class Vocabulary(_Symbols):
-    """Number the distinct characters of a text in the order of their code points, from 0.
-
-    Args:
-        text: the text whose characters make up the vocabulary.
-
-    Attributes:
-        symbols: the characters, a tuple in the order of their numbers.
+    """Number the distinct characters of a text, its `symbols`, in the order of their code points, from 0.
 
     >>> vocabulary = Vocabulary("banana")
     >>> vocabulary.symbols
@@ -111,16 +103,12 @@ class Vocabulary(_Symbols):
 class WordVocabulary(_Symbols):
     """Number the most frequent words of a corpus; every other word becomes ``<unk>``, which has number 0.
 
-    After ``<unk>`` come the words from the most frequent to the rarest, ties in the order of their code points. An
-    ``<unk>`` in the corpus itself, as in WikiText-2, is the same symbol.
+    After ``<unk>`` come the words from the most frequent to the rarest, ties in the order of their code points: the
+    `symbols`. An ``<unk>`` in the corpus itself, as in WikiText-2, is the same symbol.
 
     Args:
         words: the words of the corpus, in any order, from `split_words` or `unrolled.text.stories.words`.
         size: the largest number of symbols, ``<unk>`` included; None keeps every word.
-
-    Attributes:
-        symbols: ``<unk>`` and the words, a tuple in the order of their numbers.
-        unknown: the number of ``<unk>``, 0.
 
     >>> vocabulary = WordVocabulary(["the", "cat", "saw", "the", "dog"], size=3)
     >>> vocabulary.symbols
@@ -135,7 +123,9 @@ class WordVocabulary(_Symbols):
 
     def __init__(self, words: Sequence[str], size: int | None = None):
         if not len(words) or (size is not None and size < 2):
-            raise ValueError(f"there are {len(words)} words and size is {size}; give at least one word, and size 2 or more")
+            raise ValueError(
+                f"there are {len(words)} words and size is {size}; give at least one word, and size 2 or more"
+            )
         counts = Counter(_split(words))
         counts.pop(UNKNOWN, None)
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
