@@ -39,7 +39,7 @@ def word(symbol: str) -> str:
 
 
 def arpa(model, symbols: tuple[str, ...]) -> str:
-    """Return a Kneser–Ney model as an ARPA file: log₁₀ of each n-gram's probability, its rest as its back-off weight."""
+    """Return a Kneser–Ney model as an ARPA file: log₁₀ of each probability, the rests as back-off weights."""
     names = [word(symbol) for symbol in symbols]
     marks = [mark for mark in ("<s>", "</s>", "<unk>") if mark not in names]  # KenLM expects them
     unseen = {number: math.log10(model.rest[0][0] / model.vocab_size) for number in range(len(names))}

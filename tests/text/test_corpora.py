@@ -17,7 +17,7 @@ CONTENT = TEXT.encode()
 
 @pytest.fixture
 def server(monkeypatch):
-    """Serve `files` on this machine with `status`; the next answer breaks off `cut` bytes early; `requests` is a log."""
+    """Serve `files` on this machine with `status`; the next answer lacks its last `cut` bytes; `requests` is a log."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -46,7 +46,7 @@ def server(monkeypatch):
 
 @pytest.fixture(params=["SHA-256", "git blob id"])
 def fox(request, monkeypatch, server, tmp_path):
-    """Put a small corpus, served on this machine, into the table; return its path in an empty cache, without a mirror."""
+    """Put a small corpus, served on this machine, into the table; return its path in an empty cache."""
     sha1 = hashlib.sha1(b"blob %d\0" % len(CONTENT) + CONTENT).hexdigest()
     digest = hashlib.sha256(CONTENT).hexdigest() if request.param == "SHA-256" else sha1
     monkeypatch.setitem(corpora._REGISTRY, "fox/fox.txt", (digest, f"http://127.0.0.1:{server.server_port}/fox"))
@@ -153,7 +153,9 @@ def test_the_registry_pins_every_file():
     assert {path.partition("/")[0] for path in corpora._REGISTRY} == folders and len(corpora._REGISTRY) == 24
     for path, (digest, *url) in corpora._REGISTRY.items():
         assert re.fullmatch("[0-9a-f]{40}" if path in corpora.STAND_INS else "[0-9a-f]{64}", digest), path
-        pinned = r"https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/.+|https://d2l-data\..+/timemachine\.txt"
+        pinned = (
+            r"https://raw\.githubusercontent\.com/[^/]+/[^/]+/[0-9a-f]{40}/.+|https://d2l-data\..+/timemachine\.txt"
+        )
         assert [bool(re.fullmatch(pinned, each)) for each in url] == [True] * (path not in corpora.STAND_INS.values())
 
 

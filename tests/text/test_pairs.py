@@ -66,6 +66,8 @@ def test_batches_hold_examples_of_similar_length():
 
 def test_the_digest_tells_examples_apart():
     a, b, c = torch.tensor([1]), torch.tensor([2]), torch.tensor([1, 2])
-    digests = [Examples(pairs, 2, pad_tagged).digest for pairs in ([(a, b), (c, c)], [(b, a), (c, c)], [(c, c), (a, b)])]
+    digests = [
+        Examples(pairs, 2, pad_tagged).digest for pairs in ([(a, b), (c, c)], [(b, a), (c, c)], [(c, c), (a, b)])
+    ]
     assert len({*digests}) == 3 and digests[0] == Examples([(a, b), (c, c)], 1, pad_tagged, seed=9).digest
     assert Examples([(a, c)], 1, pad_tagged).digest != Examples([(c, b)], 1, pad_tagged).digest  # the same symbols
