@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from unrolled.text import load_corpus
-from unrolled.text.sources import headword
+from unrolled.text.corpora import headword
 
 Phonemes = tuple[str, ...]
 _LETTERS = re.compile("[a-z]+")
@@ -63,7 +63,7 @@ def read_dictionary(text: str) -> dict[str, tuple[Phonemes, ...]]:
 
 
 def load_cmudict() -> Pronunciations:
-    """Return the corpus ``cmudict``, split by word as `sources.by_word` does it.
+    """Return the corpus ``cmudict``, split by word as `corpora.by_word` does it.
 
     Raises:
         CorpusError: what `load_corpus` raises.

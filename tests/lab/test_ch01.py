@@ -13,7 +13,7 @@ from lab.engine.texts import texts
 from lab.engine.training import model_of
 from small_experiments import small
 from unrolled import records
-from unrolled.text import Corpus, sources, stories
+from unrolled.text import Corpus, stories
 
 # N-grams of words
 
@@ -45,14 +45,13 @@ def test_words_are_scored_with_vocabularies_of_several_sizes(monkeypatch, tmp_pa
     read, heard = (rng.zipf(1.5, size).clip(max=most) for size, most in ((6000, 300), (900, 400)))
     training, validation = (" ".join(f"w{number}" for number in part) for part in (read, heard))
     training += " " + " ".join(f"w{number}" for number in range(1, 301))  # every word at least once
-    file = sources.File("here/train.txt", "", note="made up")
-    corpus = Corpus("made", training, validation, validation, (file,))
+    corpus = Corpus(training, validation, validation, ("here/train.txt",))
     monkeypatch.setattr(ngram_words, "load_corpus", lambda name: corpus)
     monkeypatch.setattr(ngram_words, "texts", lambda config: (training, validation))
     config = lab.find("ngram-words").config("wikitext-2")
     few = {"orders": [1, 2, 3, 4], "frequent": 5, "times": 0, "limits": [10, 100, 1000]}
     metrics = ngram_words.measure(config | few, 0, tmp_path)
-    assert {*metrics} == {*ngram_words.METRICS} and metrics["file"] == "here/train.txt, made up"
+    assert {*metrics} == {*ngram_words.METRICS} and metrics["file"] == "here/train.txt"
     assert metrics["symbols"] == 301 and metrics["words"] == 900
     assert metrics["unknown"] == pytest.approx((heard > 300).mean()) and metrics["unknown"] > 0
     assert metrics["test"] == metrics["modified"]  # here the two texts are one

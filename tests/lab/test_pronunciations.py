@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from lab.ch11_attention import pronunciations
-from unrolled.text import CorpusError, sources
+from unrolled.text import CorpusError, corpora
 
 LINES = [
     "'bout B AW1 T",
@@ -34,7 +34,7 @@ def test_an_entry_without_phonemes_is_refused():
 def test_no_word_is_in_two_parts_of_a_dictionary(monkeypatch):
     words = ["".join(letters) for letters in itertools.product("abcdef", repeat=3)]
     text = "".join(f"{word} AH0 B\n{word}(2) B AH1\n" for word in words)
-    split = dict(zip(("train", "validation", "test"), sources.by_word({"": text}), strict=True))
+    split = dict(zip(("train", "validation", "test"), corpora.by_word(text), strict=True))
     monkeypatch.setattr(pronunciations, "load_corpus", lambda name: SimpleNamespace(**split))
     dictionary = pronunciations.load_cmudict()
     parts = [*dictionary.train], [*dictionary.validation], [*dictionary.test]

@@ -176,7 +176,7 @@ def test_what_was_read_is_what_is_read_now():
     for name in NAMES:
         for label, contender in records.load(name, complete=False).items():
             text = contender.config.get("text")
-            if text and (text["corpus"] == "stories" or corpora.state(text["corpus"]) in ("mirrored", "cached")):
+            if text and (text["corpus"] == "stories" or corpora.is_here(text["corpus"])):
                 place = text["corpus"], text.get("characters"), text.get("three_parts")
                 read.setdefault(place, []).extend((name, label, contender.config, p) for p in contender.parts.values())
     for (corpus, *_), parts in read.items():

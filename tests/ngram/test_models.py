@@ -226,6 +226,7 @@ def test_tiny_shakespeare_costs_what_others_found(order, nats):
         (lambda: ngram.AddK(SMALL, k=-1), "k is -1; it must be 0 or more, and finite"),
         (lambda: ngram.AddK(SMALL, k=math.nan), "k is nan"),
         (lambda: ngram.KneserNey(SMALL).costs(np.array([[0]]), np.array([[3]])), "targets run from 3 to 3; symbols"),
+        (lambda: ngram.KneserNey(SMALL).costs([[0, 1]], [[0]]), r"targets have shape \(1, 1\) and inputs \(1, 2\)"),
         (lambda: ngram.KneserNey(SMALL)(np.array([[0]]), np.zeros((1, 3), int)), r"state has shape \(1, 3\); \(1, 1\)"),
     ],
 )

@@ -76,7 +76,10 @@ class NGram:
     ) -> tuple[torch.Tensor, np.ndarray]:
         """Return −ln p(target | inputs up to its place) of each target, float64, (batch, time), and the last state."""
         rows, lengths, state = self._read(inputs, state)
-        return -_log(self._probability(rows, lengths, self._checked(targets, "targets"))), state
+        words = self._checked(targets, "targets")
+        if words.shape != lengths.shape:
+            raise ValueError(f"targets have shape {words.shape} and inputs {lengths.shape}; they must agree")
+        return -_log(self._probability(rows, lengths, words)), state
 
     def find(self, k: int, context: np.ndarray, word: np.ndarray) -> np.ndarray:
         """Return the rows of k-grams, with `NONE` for those that were never seen.
