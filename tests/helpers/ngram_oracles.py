@@ -50,9 +50,9 @@ def arpa(model, symbols: tuple[str, ...]) -> str:
         p, suffix = model.share[k - 1] + model.rest[k - 1][context] * p[below], below
         grams = [f"{grams[c]} {names[w]}".strip() for c, w in zip(context, last, strict=True)]
         rests = np.log10(model.rest[k]).tolist() if k < model.order else [0] * len(grams)
-        rows = [f"{math.log10(each)}\t{gram}\t{rest}" for each, gram, rest in zip(p, grams, rests, strict=True)]
+        rows = [f"{math.log10(each):.8f}\t{gram}\t{rest:.8f}" for each, gram, rest in zip(p, grams, rests, strict=True)]
         if k == 1:
-            rows += [f"{log}\t{names[number]}\t0" for number, log in unseen.items() if number not in last]
+            rows += [f"{log:.8f}\t{names[number]}\t0" for number, log in unseen.items() if number not in last]
             rows += [f"-99\t{mark}\t0" for mark in marks]
         if k == model.order:
             rows = [row.rpartition("\t")[0] for row in rows]

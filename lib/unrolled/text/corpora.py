@@ -4,7 +4,6 @@
 names, where nothing is ever written; without one, pooch downloads them into a cache.
 """
 
-import difflib
 import hashlib
 import os
 import random
@@ -23,20 +22,14 @@ class CorpusError(RuntimeError):
 class Corpus(NamedTuple):
     """A text in its parts, as `load_corpus` returns it.
 
-    Attributes:
-        train: the text to train on.
-        validation: the text to choose by.
-        test: the text to report on, once; empty where the split has only two parts.
-        files: the paths of the files that it was read from, below the mirror or the cache.
-
     >>> Corpus("The quick brown fox", " jumps", "", files=()).validation
     ' jumps'
     """
 
-    train: str
-    validation: str
-    test: str
-    files: tuple[str, ...]
+    train: str  # to train on
+    validation: str  # to choose by
+    test: str  # to report on, once; empty where the split has only two parts
+    files: tuple[str, ...]  # what it was read from: paths below the mirror or the cache
 
 
 def ninety_ten(text: str) -> Parts:
@@ -63,12 +56,11 @@ def makemore(text: str) -> Parts:
 
 def by_word(text: str) -> Parts:
     """Split a dictionary, an entry a line, by a hash of the word: 85 % of the words, 5 % and 10 %."""
-    parts: tuple[list[str], list[str], list[str]] = [], [], []
+    parts = ["", "", ""]
     for line in text.splitlines(keepends=True):
         twentieth = int.from_bytes(hashlib.sha256(headword(line).encode()).digest()[:4], "big") % 20
-        parts[2 if twentieth < 2 else 1 if twentieth < 3 else 0].append(line)
-    train, validation, test = map("".join, parts)
-    return train, validation, test
+        parts[2 if twentieth < 2 else 1 if twentieth < 3 else 0] += line
+    return tuple(parts)
 
 
 def headword(line: str) -> str:
@@ -105,25 +97,17 @@ _REGISTRY = {path: (digest, *url) for path, digest, *url in map(str.split, _LINE
 
 
 def load_corpus(name: str) -> Corpus:
-    """Return a corpus, downloaded the first time and verified every time.
-
-    Args:
-        name: one of `SPLITS`.
+    """Return a corpus, which is one of `SPLITS`, downloaded the first time and verified every time.
 
     >>> load_corpus("tiny-shakespear")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: no corpus is called 'tiny-shakespear'; did you mean 'tiny-shakespeare'? There are ...
+    ValueError: no corpus is called 'tiny-shakespear'; there are tiny-shakespeare, ...
     """
     if name not in SPLITS:
-        near = difflib.get_close_matches(name, SPLITS, n=1)
-        suggestion = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"no corpus is called {name!r}; {suggestion}There are {', '.join(SPLITS)}")
+        raise ValueError(f"no corpus is called {name!r}; there are {', '.join(SPLITS)}")
     paths = [_verified(path) or _download(path) for path in _files(name)]
-    encodings = [
-        "iso-8859-1" if path.stem.endswith("-8") else "utf-8-sig" for path in paths
-    ]  # Gutenberg's -8 is Latin-1
-    texts = [path.read_bytes().decode(encoding) for path, encoding in zip(paths, encodings, strict=True)]
-    return Corpus(*SPLITS[name][1](*texts), tuple(path.relative_to(folder()).as_posix() for path in paths))
+    split, texts = SPLITS[name][1], map(_decoded, paths)
+    return Corpus(*split(*texts), tuple(path.relative_to(folder()).as_posix() for path in paths))
 
 
 def is_here(name: str) -> bool:
@@ -143,6 +127,11 @@ def folder() -> Path:
 def _files(name: str) -> list[str]:
     """Return the paths of a corpus's files, in the registry's order."""
     return [path for path in _REGISTRY if path.startswith(f"{SPLITS[name][0]}/") and path not in STAND_INS.values()]
+
+
+def _decoded(path: Path) -> str:
+    """Return the text of a file, in Latin-1 where the name ends in -8, Project Gutenberg's mark for it."""
+    return path.read_bytes().decode("iso-8859-1" if path.stem.endswith("-8") else "utf-8-sig")
 
 
 def _verified(path: str) -> Path | None:

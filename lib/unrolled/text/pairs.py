@@ -22,12 +22,9 @@ class PairBatch(NamedTuple):
         targets: what it should say: the target with its end symbol, (batch, m).
         mask: True where the target is a symbol, False where it is a pad, (batch, m).
 
-    >>> batch = pad_pairs([(torch.tensor([5, 6, 7]), torch.tensor([7, 6, 5, 1])), (torch.tensor([5]),) * 2], start=0)
-    >>> batch.inputs
-    tensor([[0, 7, 6, 5],
-            [0, 0, 0, 0]])
-    >>> batch.mask[1].tolist(), batch.lengths.tolist()
-    ([True, False, False, False], [3, 1])
+    >>> batch = pad_pairs([(torch.tensor([5, 6]), torch.tensor([6, 5, 1])), (torch.tensor([5]),) * 2], start=0)
+    >>> batch.inputs.tolist(), batch.mask[1].tolist(), batch.lengths.tolist()
+    ([[0, 6, 5], [0, 0, 0]], [True, False, False], [2, 1])
     """
 
     sources: torch.Tensor

@@ -26,22 +26,17 @@ __all__ = ["Draft", "Recall", "Story", "StoryCorpus", "corpus", "grammar", "word
 class Recall(NamedTuple):
     """A repeated mention of a bound value, which a reader can only predict by remembering it.
 
-    Attributes:
-        variable: the variable that is mentioned.
-        kind: "pronoun", or the variable's symbol: "name", "animal", "place", …
-        value: the text written there, without its article.
-        position: the index of its first character.
-        lag: the number of characters between the end of the previous mention and this position. For a pronoun any
-            mention of the variable counts, for everything else only a mention that wrote the value out.
+    The lag is the number of characters between the end of the previous mention and the position. For a pronoun any
+    mention of the variable counts, for everything else only a mention that wrote the value out.
 
     >>> corpus(1000).recalls[0]
     Recall(variable='hero', kind='name', value='Kitty', position=83, lag=29)
     """
 
     variable: str
-    kind: str
-    value: str
-    position: int
+    kind: str  # "pronoun", or the variable's symbol: "name", "animal", "place", …
+    value: str  # the text written there, without its article
+    position: int  # of its first character
     lag: int
 
 
@@ -123,7 +118,6 @@ class StoryCorpus:
     """Whole stories, one after another, each ended by a newline; `corpus` draws them.
 
     Attributes:
-        stories: the stories, in order.
         text: all of them as one text.
         log_prob: the log-probability of the text in nats, given the number of stories.
         recalls: the recalls of all stories, with positions counted from the start of the text.
