@@ -57,9 +57,8 @@ def growing(sizes: Sequence[int]) -> list[Text]:
 
 def shakespeare() -> Text | str:
     """Return Tiny Shakespeare, the first 90 % and the last 10 %, or why it is left out; nothing is downloaded."""
-    state = corpora.state(SHAKESPEARE)
-    if state not in ("mirrored", "cached"):
-        return f"Tiny Shakespeare is left out: {state} in {corpora.folder()}; unrolled.text.load_corpus fetches it"
+    if not corpora.is_here(SHAKESPEARE):
+        return f"Tiny Shakespeare is left out: not here in {corpora.folder()}; unrolled.text.load_corpus fetches it"
     corpus = corpora.load_corpus(SHAKESPEARE)
     vocabulary = Vocabulary(corpus.train + corpus.validation)
     training, held_out = vocabulary.encode(corpus.train), vocabulary.encode(corpus.validation)

@@ -79,7 +79,7 @@ def words(size: int, dropout: float, batch: int, seq_len: int, updates: int, voc
 @cache
 def wikitext() -> torch.Tensor | None:
     """Return WikiText-2's training text, symbol numbers; None where it is not here. Nothing is downloaded."""
-    if corpora.state(WIKITEXT) not in ("mirrored", "cached"):
+    if not corpora.is_here(WIKITEXT):
         return None
     text = split_words(corpora.load_corpus(WIKITEXT).train)
     return WordVocabulary(text).encode(text)

@@ -186,7 +186,7 @@ def measure_words(config: Config, seed: int, folder: Path) -> dict:
         corpus = load_corpus(config["text"]["corpus"])
         file, test = corpus.files[0], vocabulary.encode(split(corpus.test))
         models = (smoothed(counts, "modified", order, config) for order in config["orders"])
-        metrics["file"] = f"{file.path}, {file.note}"
+        metrics["file"] = file
         metrics["test"] = [evaluate(model, test).nats_per_symbol for model in models]
     return metrics
 

@@ -1,44 +1,16 @@
 """Sampling carries the state and follows the model's distribution, narrowed as requested."""
 
 import math
-import re
 
 import numpy as np
 import pytest
 import torch
 
 from unrolled.decoding import distribution, generate, sample
-from unrolled.models import LanguageModel
 from unrolled.text import Vocabulary, WordVocabulary
 from writers import KINDS, Noting, Table, writer
 
 VOCABULARY = Vocabulary("abcd")
-
-
-@pytest.fixture(params=[("rnn", 1), ("lstm", 1), ("lstm", 2), ("gru", 1)], ids=str)
-def model(request):
-    torch.manual_seed(2)
-    core, num_layers = request.param
-    return LanguageModel(4, embedding_size=3, hidden_size=5, core=core, num_layers=num_layers)
-
-
-def test_the_state_is_carried_exactly(model):
-    text = sample(model, VOCABULARY, prompt="abca", length=30, seed=5)
-    generator = torch.Generator().manual_seed(5)
-    for at in range(4, 34):  # the slow way: read everything again for each symbol
-        with torch.no_grad():
-            logits = model(VOCABULARY.encode(text[:at]).view(1, -1))[0][0, -1]
-        chances = torch.softmax(logits.double(), dim=0)
-        assert VOCABULARY.symbols[int(torch.multinomial(chances, 1, generator=generator))] == text[at]
-
-
-def test_same_seed_same_text_and_seeds_differ(model):
-    texts = [sample(model, VOCABULARY, prompt="a", length=40, seed=seed) for seed in (0, 0, 1)]
-    assert texts[0] == texts[1] != texts[2] and len(texts[0]) == 41
-
-
-# Narrowing the distribution
-
 P = [0.1, 0.4, 0.3, 0.2]
 WAYS = [
     {},
@@ -67,63 +39,45 @@ def narrowed(p, temperature=1.0, top_k=None, top_p=1.0):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_the_distribution_is_the_narrowed_one(way):
+def test_the_distribution_is_the_narrowed_one_and_draws_follow_it(way):
     logits = torch.tensor(P, dtype=torch.float64).log() + 3  # logits are free to be shifted
     assert distribution(logits, **way).numpy() == pytest.approx(narrowed(P, **way))
     rows = torch.randn(2, 3, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     for p, row in zip(distribution(rows, **way).view(6, 7), torch.softmax(rows, dim=-1).view(6, 7), strict=True):
         assert p.numpy() == pytest.approx(narrowed(row.numpy(), **way))
-
-
-@pytest.mark.parametrize("p, size", [(0.01, 1), (0.39, 1), (0.41, 2), (0.69, 2), (0.71, 3), (0.89, 3), (0.91, 4)])
-def test_the_nucleus_takes_in_the_symbol_that_crosses_p(p, size):
-    kept = distribution(torch.tensor(P).log(), top_p=p) > 0
-    assert kept.tolist() == [probability in sorted(P)[-size:] for probability in P]
-
-
-def test_of_equally_probable_symbols_the_first_are_kept():
-    for way in ({"top_k": 20}, {"top_p": 0.39}):
-        assert (distribution(torch.zeros(3, 50), **way) > 0).int().tolist() == [[1] * 20 + [0] * 30] * 3
-
-
-@pytest.mark.parametrize("way", WAYS, ids=str)
-def test_draws_follow_the_narrowed_distribution(way):
     rows = generate(Table(*[P] * 4), torch.zeros(4000, 1, dtype=torch.int64), length=1, seed=1, **way)
-    observed = np.bincount(torch.cat(rows), minlength=4)
-    expected = 4000 * narrowed(P, **way)
+    observed, expected = np.bincount(torch.cat(rows), minlength=4), 4000 * narrowed(P, **way)
     kept = expected > 0
     assert not observed[~kept].any()
     chi_squared = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
     assert chi_squared < [1e-9, 10.8, 13.8, 16.3][kept.sum() - 1]  # by degrees of freedom: one in a thousand fails
 
 
-def test_the_second_symbol_follows_the_first():
-    table = np.array([P, P[::-1], [0.7, 0.1, 0.1, 0.1], [0.25] * 4])
-    rows = generate(Table(*table.tolist()), torch.full((6000, 1), 2), length=2, seed=3)
-    first, second = torch.stack(rows).T.numpy()
-    observed = np.bincount(4 * first + second, minlength=16).reshape(4, 4)
-    expected = 6000 * table[2][:, None] * table
-    assert ((observed - expected) ** 2 / expected).sum() < 37.7  # 15 degrees of freedom: one in a thousand fails
-
-
-def test_a_filter_that_keeps_everything_changes_nothing():
+def test_of_equally_probable_symbols_the_first_are_kept_and_what_keeps_all_changes_nothing():
+    for way in ({"top_k": 20}, {"top_p": 0.39}):
+        assert (distribution(torch.zeros(3, 50), **way) > 0).int().tolist() == [[1] * 20 + [0] * 30] * 3
     logits = 30 * torch.randn(20, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     for way in ({"top_k": 9}, {"top_k": 99}, {"top_p": 1.0}):
         assert torch.equal(distribution(logits, **way), torch.softmax(logits, dim=-1))
 
 
+# States, batches, ends
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("kind", KINDS)
-def test_top_k_of_1_little_heat_and_a_small_nucleus_are_greedy(kind):
-    model, tokens = writer(kind), [0, 2]
+def test_the_state_is_carried_exactly_and_a_small_choice_is_greedy(kind):
+    """The slow way reads everything again for each symbol."""
+    model, generator = writer(kind), torch.Generator().manual_seed(5)
+    text, greedy = sample(model, VOCABULARY, prompt="abca", length=30, seed=5), "ac"
+    assert len(text) == 34 and text != sample(model, VOCABULARY, prompt="abca", length=30, seed=6)
+    for at in range(4, 34):
+        chances = torch.softmax(model(VOCABULARY.encode(text[:at]).view(1, -1))[0][0, -1], dim=0)
+        assert VOCABULARY.symbols[int(torch.multinomial(chances, 1, generator=generator))] == text[at]
     for _ in range(12):
-        with torch.no_grad():
-            tokens.append(int(model(torch.tensor([tokens]))[0][0, -1].argmax()))
-    greedy = VOCABULARY.decode(tokens)
+        greedy += VOCABULARY.symbols[int(model(VOCABULARY.encode(greedy)[None])[0][0, -1].argmax())]
     for way in ({"top_k": 1}, {"top_p": 1e-20}, {"temperature": 1e-4}):
         assert sample(model, VOCABULARY, prompt="ac", length=12, **way) == greedy
-
-
-# Batches, states, ends
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,14 +91,7 @@ def test_a_row_of_a_batch_writes_what_it_writes_alone(kind):
     assert not torch.equal(rows[0], rows[2])  # the same prompt, but another seed
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_symbol_is_read_once(kind):
-    noting = Noting(writer(kind))
-    generate(noting, torch.zeros(3, 5, dtype=torch.int64), length=4)
-    assert noting.read == [(3, 5), (3, 1), (3, 1), (3, 1)]
-
-
-def test_a_row_ends_on_the_stop_symbol():
+def test_a_row_ends_on_the_stop_symbol_and_every_symbol_is_read_once():
     model, prompt = Table(*[[0.7, 0.2, 0.05, 0.05]] * 4), torch.zeros(50, 1, dtype=torch.int64)
     whole, stopped = (generate(model, prompt, length=12, stop=stop) for stop in (None, 1))
     ends = [row.tolist().index(1) + 1 if 1 in row else 12 for row in whole]
@@ -152,17 +99,16 @@ def test_a_row_ends_on_the_stop_symbol():
     assert min(ends) == 1 and max(ends) == 12 and any(row[-1] != 1 for row in stopped)
     noting = Noting(Table([0.0, 1.0], [1.0, 0.0]))
     assert [row.tolist() for row in generate(noting, torch.tensor([[0], [1]]), length=99, stop=1)] == [[1], [0, 1]]
-    assert len(noting.read) == 2  # once every row has ended nothing more is read
+    assert noting.read == [(2, 1), (2, 1)]  # once every row has ended nothing more is read
 
 
 def test_texts_and_lists_of_words_end_on_the_stop_symbol():
     model = Table([0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0])
     assert sample(model, VOCABULARY, prompt="dab", length=9, stop="a") == "dabcda"
     assert sample(model, VOCABULARY, prompt="dab", length=2, stop="a") == "dabcd"
+    assert sample(model, VOCABULARY, prompt="dab", length=0) == "dab"
     words = WordVocabulary(["sun", "moon", "."])  # numbered . moon sun after <unk>
     assert sample(model, words, prompt=["moon"], length=9, stop="<unk>") == ["moon", "sun", "<unk>"]
-    with pytest.raises(ValueError, match="stop is 'stars', which is not among the 4 symbols"):
-        sample(model, words, prompt=["moon"], length=9, stop="stars")
 
 
 def test_the_model_writes_in_evaluation_mode():
@@ -170,52 +116,52 @@ def test_the_model_writes_in_evaluation_mode():
     model.forward = lambda tokens, state=None: (torch.nn.Sequential.forward(model, tokens), tokens[:, -1:])
     with_dropout = sample(model.train(), VOCABULARY, prompt="a", length=40)
     assert model.training and model[1].training
-    with pytest.raises(IndexError):
-        generate(model, torch.tensor([[4]]), length=1)  # a symbol that it does not know
-    assert model.training
-    assert with_dropout == sample(model.eval(), VOCABULARY, prompt="a", length=40)
-    assert not model.training
+    assert with_dropout == sample(model.eval(), VOCABULARY, prompt="a", length=40) and not model.training
 
 
-def test_bad_input_is_named(model):
-    with pytest.raises(ValueError, match="top_k is 0; it must be 1 or more"):
-        sample(model, VOCABULARY, prompt="a", length=1, top_k=0)
-    for top_p in (0.0, 1.1, -1.0):
-        with pytest.raises(ValueError, match=f"top_p is {top_p}; it must be above 0 and at most 1"):
-            sample(model, VOCABULARY, prompt="a", length=1, top_p=top_p)
-    for shape in ((3, 0), (0, 3), (4,)):
-        with pytest.raises(
-            ValueError, match=r"the symbols of the prompt have shape .* \(batch, time\), with at least one"
-        ):
-            generate(model, torch.zeros(shape, dtype=torch.int64), length=1)
-    with pytest.raises(ValueError, match="some of the model's logits are not numbers"):
-        generate(Table([float("nan")] * 4), torch.tensor([[0]]), length=1)
-    with pytest.raises(ValueError, match="length is -5; it must be 0 or more"):
-        sample(model, VOCABULARY, prompt="a", length=-5)
-    assert sample(model, VOCABULARY, prompt="a", length=0) == "a"
-    with pytest.raises(ValueError, match="empty"):
-        sample(model, VOCABULARY, prompt="", length=1)
-    with pytest.raises(ValueError, match="'z' at position 1"):
-        sample(model, VOCABULARY, prompt="az", length=1)
+UNSURE, WORDS = Table([0.25] * 4), WordVocabulary(["the", "cat", "sat"])
 
 
-@pytest.mark.parametrize("temperature", [math.inf, math.nan, 0, -1.0, 1e-320])
-def test_a_temperature_that_leaves_no_probabilities_is_refused(temperature):
-    expected = f"temperature is {temperature}; it must be above 0 and finite (greedy decoding is top_k=1)"
-    with pytest.raises(ValueError, match=re.escape(expected)):
-        distribution(torch.tensor([1.0, 2.0], dtype=torch.float64), temperature=temperature)
-
-
-def test_seeds_of_no_generator_are_refused():
-    for seed in (-1, 2**63, 2**64, 2**70):
-        with pytest.raises(ValueError, match=f"seed is {seed}; it must be from 0 to {2**63 - 2}"):
-            generate(Table([0.25] * 4), torch.tensor([[0], [0]]), length=1, seed=seed)
-    assert len(generate(Table([0.25] * 4), torch.tensor([[0], [0]]), length=1, seed=2**63 - 2)) == 2
-
-
-def test_a_word_that_the_model_does_not_know_is_named():
-    words, writer = WordVocabulary(["the", "cat", "sat"]), LanguageModel(4, hidden_size=4)
-    for prompt in (["the", "zebra"], ["zebra"]):
-        with pytest.raises(ValueError, match=f"'zebra' at position {len(prompt) - 1} is not among the 4 symbols"):
-            sample(writer, words, prompt=prompt, length=1)
-    assert sample(writer, words, prompt=["the", "<unk>"], length=1)[:2] == ["the", "<unk>"]
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        *(
+            (
+                lambda way=way: distribution(torch.tensor([1.0, 2.0]), **way),
+                f"{name} (is )?{value}.*; give a finite temp",
+            )
+            for name, values in {
+                "temperature": (math.inf, math.nan, 0, -1.0, 1e-320),
+                "top_k": (0,),
+                "top_p": (0.0, 1.1),
+            }.items()
+            for value in values
+            for way in ({name: value},)
+        ),
+        (
+            lambda: generate(UNSURE, torch.zeros(3, 0).long(), length=1),
+            r"the symbols of the prompt have shape \(3, 0\)",
+        ),
+        (lambda: generate(UNSURE, torch.zeros(4).long(), length=1), r"two axes are expected: \(batch, time\)"),
+        (
+            lambda: generate(writer("rnn"), torch.tensor([[4]]), length=1),
+            "prompt run from 4 to 4; symbols are numbered",
+        ),
+        (
+            lambda: generate(Table([math.nan] * 4), torch.tensor([[0]]), length=1),
+            "some of the model's logits are not num",
+        ),
+        (
+            lambda: generate(UNSURE, torch.tensor([[0]]), length=1, stop=99),
+            "stop is 99; the vocabulary has the symbols 0",
+        ),
+        (lambda: sample(UNSURE, VOCABULARY, prompt="a", length=-5), "length is -5; it must be 0 or more"),
+        (lambda: sample(UNSURE, VOCABULARY, prompt="", length=1), "with at least one step"),
+        (lambda: sample(UNSURE, VOCABULARY, prompt="az", length=1), "'z' at position 1 is not among the 4 symbols"),
+        (lambda: sample(UNSURE, WORDS, prompt=["the", "zebra"], length=1), "'zebra' at position 1 is not among the 4"),
+        (lambda: sample(UNSURE, WORDS, prompt=["the"], length=1, stop="stars"), "'stars' .* not among the 4 symbols"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

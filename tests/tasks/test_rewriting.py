@@ -30,11 +30,10 @@ def test_a_date_is_the_day_that_its_source_names():
     for source, target in task.pairs(3000, generator()):
         text, iso = task.read(source), task.written(target)
         day = datetime.date.fromisoformat(iso)
-        way = [text == task.write(day, way) for way in range(len(task.ways))].index(True)
-        seen.add(way)
+        seen.add([text == task.write(day, way) for way in range(len(task.ways))].index(True))
         assert len(target) == task.most and str(day.year) in text and str(day.day) in text
-        if task.weekdays[day.weekday()] in text:
-            assert f"{day:%A}" in text
+        assert f"{day:%A}" in text or not any(name in text for name in task.weekdays)
+        assert f"{day:%b}" in text or f".{day.month}." in text
         assert 1900 <= day.year <= 2099
     assert seen == set(range(len(task.ways)))
 
@@ -51,11 +50,11 @@ def test_no_two_days_are_written_alike_and_days_have_their_endings():
 @pytest.mark.parametrize("task", [Reversal(6), Dates()])
 def test_every_batch_is_new_and_comes_again_with_its_number(task):
     fresh = Fresh(task, batch=5)
-    first, second = fresh.batch_of(0), fresh.batch_of(1)
-    assert first.sources.shape != second.sources.shape or not torch.equal(first.sources, second.sources)
-    assert all(torch.equal(a, b) for a, b in zip(first, Fresh(task, batch=5).batch_of(0), strict=True))
-    assert (first.inputs[:, 0] == START).all() and first.sources.max() < len(task.sources)
-    assert first.targets.max() < 2 + len(task.targets)
+    batches = [fresh.batch_of(update) for update in range(20)] + [Fresh(task, batch=5, seed=1).batch_of(0)]
+    assert len({str(batch.targets.tolist()) for batch in batches}) == 21
+    assert all(torch.equal(a, b) for a, b in zip(batches[3], Fresh(task, batch=5).batch_of(3), strict=True))
+    assert (batches[0].inputs[:, 0] == START).all() and batches[0].sources.max() < len(task.sources)
+    assert batches[0].targets.max() < 2 + len(task.targets)
     assert fresh.digest == Fresh(task, batch=5).digest != Fresh(task, batch=5, seed=1).digest
 
 
@@ -63,27 +62,8 @@ def test_a_target_is_right_when_it_is_written_to_its_end(monkeypatch):
     pairs = Reversal(5).pairs(4, generator())
     written = [target for _, target in pairs]
 
-    def share(answers: list) -> float:
-        hypotheses = [SimpleNamespace(tokens=answer) for answer in answers]
-        monkeypatch.setattr(rewriting, "translate", lambda *_, **__: hypotheses)
+    def share(answers):
+        monkeypatch.setattr(rewriting, "translate", lambda *_, **__: [SimpleNamespace(tokens=each) for each in answers])
         return right(None, pairs, 6)
 
     assert share(written) == 1 and share([written[0][:-1], *written[1:]]) == 0.75
-    with pytest.raises(ValueError, match="there are no pairs"):
-        right(None, [], 6)
-
-
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: Reversal(0), "longest is 0"),
-        (lambda: Reversal(5, letters=27), "letters 27"),
-        (lambda: Reversal(5).pairs(1, generator(), length=0), "length is 0"),
-        (lambda: Dates(1999, 1998), "first is 1999 and last 1998"),
-        (lambda: Fresh(Dates(), 0), "batch is 0"),
-        (lambda: Fresh(Dates(), 1, seed=-1), "seed is -1"),
-    ],
-)
-def test_what_is_no_task_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -107,22 +107,16 @@ def _answer(arguments: argparse.Namespace) -> None:
 
 
 def _corpora(arguments: argparse.Namespace) -> None:
-    sources = {name: corpora.source(name) for name in arguments.names}  # an unknown name is refused before any download
-    for name, source in sources.items():
+    for name in arguments.names:
         corpus = load_corpus(name)
-        print(f"{name}: {source.about}; {source.megabytes} MB, {source.licence}")
         print(f"{'':12}{'characters':>12}{'words':>12}")
         for part in ("train", "validation", "test"):
             if text := getattr(corpus, part):
                 print(f"  {part:10}{len(text):12,}{len(text.split()):12,}")
-        print("  read and verified:")
-        for file in corpus.files:
-            print(f"  {file.path}: {file.check} {file.digest[:12]}…{file.note and f', {file.note}'}")
+        print("  read and verified:", *corpus.files)
     if not arguments.names:
-        columns = "{:18}  {:>7}  {:24}  {:26}  {}".format
-        print(columns("name", "size", "licence", "training, validation, test", "here"))
-        for name, source in corpora.SOURCES.items():
-            print(columns(name, f"{source.megabytes} MB", source.licence, source.rule, corpora.state(name)))
+        for name in corpora.SPLITS:
+            print(f"{name:18}  {'here' if corpora.is_here(name) else 'not here'}")
         print(f"They are read from {corpora.folder()}; `python -m unrolled corpora NAME` fetches and verifies one.")
 
 

@@ -8,14 +8,5 @@ from unrolled.decoding.beam import Hypothesis, beam_search, translate
 from unrolled.decoding.diversity import distinct, repetition
 from unrolled.decoding.sampling import distribution, generate, predict, sample
 
-__all__ = [
-    "Hypothesis",
-    "beam_search",
-    "distinct",
-    "distribution",
-    "generate",
-    "predict",
-    "repetition",
-    "sample",
-    "translate",
-]
+__all__ = ["Hypothesis", "beam_search", "distinct", "distribution", "generate"]
+__all__ += ["predict", "repetition", "sample", "translate"]

@@ -11,15 +11,10 @@ from unrolled.models import EncoderDecoder, evaluating
 
 
 class Hypothesis(NamedTuple):
-    """A text that the search found, with its score.
+    """A text that the search found, (n,), its stop symbol included; and its score, ln p(text | prompt) / n^α, in nats.
 
-    Attributes:
-        tokens: symbol numbers, (n,), including the stop symbol if the text ends with it.
-        score: ln p(tokens | prompt) / n^α, in nats, where n is the length of the text.
-
-    Example:
-        >>> Hypothesis(torch.tensor([3, 0]), score=-1.5).tokens.tolist()
-        [3, 0]
+    >>> Hypothesis(torch.tensor([3, 0]), score=-1.5).tokens.tolist()
+    [3, 0]
     """
 
     tokens: torch.Tensor
@@ -52,37 +47,25 @@ def beam_search(
     every symbol of a hypothesis is read once.
 
     Args:
-        model: the model that writes: an n-gram model, a window network, a recurrent network, an encoder–decoder.
-        prompt: the text so far, symbol numbers, (batch, time), at least one symbol in each row.
+        model, prompt, stop: as for `generate`; the model may be an encoder–decoder, too.
         length: the largest number of symbols to write; a hypothesis of that length ends there.
         width: the number of hypotheses to keep for each prompt.
         alpha: α; 0 searches for the most probable text, which is often a short one, and 1 for the text with the lowest
-            cost per symbol.
-        stop: the number of the symbol that ends a text, as its last symbol; with None only the length does.
+            loss per symbol.
         state: the state before the prompt; None is the model's initial one. An encoder–decoder begins with the state
             that its ``encode`` returns, and with the start symbol as its prompt.
 
-    Returns:
-        One hypothesis for each prompt.
-
-    Raises:
-        ValueError: the width or the length is below 1, alpha is negative or NaN, the vocabulary has no symbol ``stop``,
-            or what `predict` raises.
-
-    Example:
-        >>> def model(tokens, state=None):  # after 0 comes 1 (0.6) or 2 (0.4); after 1 anything; after 2 always 0
-        ...     p = torch.tensor([[0.0, 0.6, 0.4], [0.34, 0.33, 0.33], [1.0, 0.0, 0.0]])
-        ...     return p[tokens].log(), tokens[:, -1:]
-        >>> for width in (1, 2):
-        ...     (best,) = beam_search(model, torch.tensor([[0]]), length=2, width=width, alpha=0)
-        ...     print(best.tokens.tolist(), round(math.exp(best.score), 3))
-        [1, 0] 0.204
-        [2, 0] 0.4
+    >>> def model(tokens, state=None):  # after 0 comes 1 (0.6) or 2 (0.4); after 1 anything; after 2 always 0
+    ...     p = torch.tensor([[0.0, 0.6, 0.4], [0.34, 0.33, 0.33], [1.0, 0.0, 0.0]])
+    ...     return p[tokens].log(), tokens[:, -1:]
+    >>> for width in (1, 2):
+    ...     (best,) = beam_search(model, torch.tensor([[0]]), length=2, width=width, alpha=0)
+    ...     print(best.tokens.tolist(), round(math.exp(best.score), 3))
+    [1, 0] 0.204
+    [2, 0] 0.4
     """
-    if min(width, length) < 1:
-        raise ValueError(f"width is {width} and length is {length}; both must be 1 or more")
-    if not alpha >= 0:
-        raise ValueError(f"alpha is {alpha}; it must be 0 or more")
+    if min(width, length) < 1 or not alpha >= 0:
+        raise ValueError(f"width is {width}, length {length} and alpha {alpha}; give 1, 1 and 0, or more")
     best = [Hypothesis(torch.empty(0, dtype=torch.int64), -math.inf)] * len(prompt)
     row = torch.arange(len(prompt))[:, None]
     tokens = prompt
@@ -116,43 +99,24 @@ def beam_search(
 
 
 def translate(
-    model: EncoderDecoder,
-    sources: torch.Tensor,
-    lengths: torch.Tensor,
-    *,
-    start: int,
-    stop: int,
-    length: int,
-    width: int = 1,
-    alpha: float = 1.0,
+    model: EncoderDecoder, sources: torch.Tensor, lengths: torch.Tensor, *, start: int, width: int = 1, **options
 ) -> list[Hypothesis]:
     """Return the target that a beam finds for each source; a beam of width 1 decodes greedily.
 
-    The model is put into evaluation mode for the call.
-
     Args:
-        model: the model.
-        sources: symbol numbers, (batch, n).
+        model: the model, put into evaluation mode for the call.
+        sources: tokens, (batch, n).
         lengths: the number of symbols in each source without its pads, (batch,).
         start: what the decoder reads before the first symbol.
-        stop: the number of the symbol that ends a target.
-        length: the largest number of symbols of a target, its end symbol included.
-        width, alpha: as in `beam_search`.
+        width: the number of hypotheses to keep for each source.
+        **options: ``length``, ``stop`` and ``alpha`` as for `beam_search`.
 
-    Returns:
-        One hypothesis for each source; its last symbol is the end symbol, unless it is as long as may be.
-
-    Raises:
-        ValueError: what ``encode`` and `beam_search` raise.
-
-    Example:
-        >>> model = EncoderDecoder(5, 6, hidden_size=8, attention="dot")
-        >>> sources, lengths = torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1])
-        >>> targets = translate(model, sources, lengths, start=0, stop=1, length=4, width=3)
-        >>> len(targets), all(1 <= len(hypothesis.tokens) <= 4 for hypothesis in targets)
-        (2, True)
+    >>> model = EncoderDecoder(5, 6, hidden_size=8, attention="dot")
+    >>> sources, lengths = torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1])
+    >>> targets = translate(model, sources, lengths, start=0, stop=1, length=4, width=3)
+    >>> len(targets), all(1 <= len(hypothesis.tokens) <= 4 for hypothesis in targets)
+    (2, True)
     """
     with torch.no_grad(), evaluating(model):
         state = model.encode(sources, lengths)
-    prompt = torch.full((len(sources), 1), start)
-    return beam_search(model, prompt, length=length, width=width, alpha=alpha, stop=stop, state=state)
+    return beam_search(model, torch.full((len(sources), 1), start), width=width, state=state, **options)

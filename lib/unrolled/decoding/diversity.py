@@ -4,9 +4,7 @@ from collections.abc import Hashable, Sequence
 
 
 def _ngrams(texts: Sequence[Sequence[Hashable]], n: int) -> list[list[tuple]]:
-    """Return the n-grams of each text in their order; raise ValueError where n is below 1, or no text is that long."""
-    if n < 1:
-        raise ValueError(f"n is {n}; it must be 1 or more")
+    """Return the n-grams of each text in their order; there must be one."""
     ngrams = [list(zip(*(text[start:] for start in range(n)), strict=False)) for text in texts]
     if not any(ngrams):
         raise ValueError(f"no text has {n} symbols; give longer texts or a smaller n")
@@ -19,19 +17,8 @@ def distinct(texts: Sequence[Sequence[Hashable]], n: int) -> float:
     If the texts resemble each other, the share is low, however varied each of them is. It falls with the amount of
     text, so compare equal amounts.
 
-    Args:
-        texts: each a sequence of symbols, for example of words.
-        n: the length of the n-grams.
-
-    Returns:
-        The share, above 0 and at most 1.
-
-    Raises:
-        ValueError: n is below 1, or no text is that long.
-
-    Example:
-        >>> distinct([["the", "fox", "and", "the", "owl"]], n=1)  # four different words of five
-        0.8
+    >>> distinct([["the", "fox", "and", "the", "owl"]], n=1)  # four different words of five
+    0.8
     """
     ngrams = [ngram for text in _ngrams(texts, n) for ngram in text]
     return len(set(ngrams)) / len(ngrams)
@@ -44,19 +31,8 @@ def repetition(texts: Sequence[Sequence[Hashable]], n: int) -> float:
 
     Both sums run over the texts. What one text has in common with another does not count as repetition.
 
-    Args:
-        texts: each a sequence of symbols, for example of words.
-        n: the length of the n-grams.
-
-    Returns:
-        The share, at least 0 and below 1.
-
-    Raises:
-        ValueError: n is below 1, or no text is that long.
-
-    Example:
-        >>> repetition(["ababa", "ababa"], n=2)  # in each, the second ab and the second ba
-        0.5
+    >>> repetition(["ababa", "ababa"], n=2)  # in each, the second ab and the second ba
+    0.5
     """
     ngrams = _ngrams(texts, n)
     return 1 - sum(len(set(own)) for own in ngrams) / sum(map(len, ngrams))

@@ -9,21 +9,16 @@ Several can be combined; they act in this order. The state is carried: every sym
 """
 
 import math
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from unrolled.models import evaluating
 from unrolled.text import Vocabulary, WordVocabulary, check_range, symbol_numbers
 
-LARGE = 1e6  # so large may logits be before they are divided by the temperature
-
-
-class Model(Protocol):
-    """What can write: anything that maps rows of text and a state to logits and the next state."""
-
-    def __call__(self, tokens: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
-        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state."""
+Model = Callable[..., tuple[torch.Tensor, Any]]
+"""What can write: anything that maps tokens and a state to logits, (batch, time, vocab_size), and the next state."""
 
 
 def distribution(
@@ -35,33 +30,23 @@ def distribution(
 
     Args:
         logits: (…, vocab_size).
-        temperature: below 1 probable symbols become more probable still, above 1 less so; towards 0 only the most
-            probable one is left.
+        temperature: below 1 probable symbols become more probable still, above 1 less so.
         top_k: k, how many of the most probable symbols to keep (Fan et al. 2018); None keeps all. Of equally probable
             symbols those with the smaller numbers are kept, here and in the nucleus.
         top_p: p, the probability to keep; None keeps all. The nucleus is the smallest set of most probable symbols
             whose probabilities sum to at least p (Holtzman et al. 2020): the symbol with which the sum reaches p
             belongs to it.
 
-    Raises:
-        ValueError: the temperature is not positive, not finite, or so low that the logits are not; top_k is below 1; or
-            top_p is not above 0, or above 1.
-
-    Example:
-        >>> logits = torch.tensor([0.2, 0.8]).log()
-        >>> distribution(logits, temperature=2)
-        tensor([0.3333, 0.6667])
-        >>> distribution(logits, top_k=1)
-        tensor([0., 1.])
-        >>> distribution(torch.tensor([0.1, 0.4, 0.3, 0.2]).log(), top_p=0.6)
-        tensor([0.0000, 0.5714, 0.4286, 0.0000])
+    >>> distribution(torch.tensor([0.2, 0.8]).log(), temperature=2)
+    tensor([0.3333, 0.6667])
+    >>> distribution(torch.tensor([0.1, 0.4, 0.3, 0.2]).log(), top_p=0.6)
+    tensor([0.0000, 0.5714, 0.4286, 0.0000])
     """
-    if not LARGE / torch.finfo(logits.dtype).max < temperature < math.inf:
-        raise ValueError(f"temperature is {temperature}; it must be above 0 and finite (greedy decoding is top_k=1)")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k is {top_k}; it must be 1 or more")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p is {top_p}; it must be above 0 and at most 1")
+    if not 1e-30 < temperature < math.inf or (top_k is not None and top_k < 1) or not (top_p is None or 0 < top_p <= 1):
+        raise ValueError(
+            f"temperature is {temperature}, top_k {top_k} and top_p {top_p}; give a finite temperature above 0 (greedy "
+            "decoding is top_k=1), a top_k of 1 or more, and a top_p above 0 and at most 1"
+        )
     logits = logits / temperature
     if top_k is None and top_p is None:
         return torch.softmax(logits, dim=-1)
@@ -79,21 +64,12 @@ def distribution(
 def predict(model: Model, tokens: torch.Tensor, state: Any = None) -> tuple[torch.Tensor, Any]:
     """Return the logits of the symbol after the last one, (batch, vocab_size), float64 on the CPU, and the last state.
 
-    The model is put into evaluation mode for the call.
+    The model reads tokens, (batch, time), in evaluation mode; a state of None is the initial one.
 
-    Args:
-        model: the model.
-        tokens: what it reads, symbol numbers, (batch, time).
-        state: the state before the first symbol; None is the initial state.
-
-    Raises:
-        ValueError: there is no symbol to read, what is read are no symbols, or a logit is NaN.
-
-    Example:
-        >>> from unrolled.models import LanguageModel
-        >>> logits, state = predict(LanguageModel(5, hidden_size=8), torch.tensor([[0, 3, 1]]))
-        >>> logits.shape, logits.dtype, state.shape
-        (torch.Size([1, 5]), torch.float64, torch.Size([1, 8]))
+    >>> from unrolled.models import LanguageModel
+    >>> logits, state = predict(LanguageModel(5, hidden_size=8), torch.tensor([[0, 3, 1]]))
+    >>> logits.shape, logits.dtype, state.shape
+    (torch.Size([1, 5]), torch.float64, torch.Size([1, 8]))
     """
     tokens = symbol_numbers(tokens, name="the symbols of the prompt")
     if state is None:  # what is drawn later on needs no check
@@ -107,7 +83,7 @@ def predict(model: Model, tokens: torch.Tensor, state: Any = None) -> tuple[torc
 
 
 def check_stop(stop: int | None, vocab_size: int) -> None:
-    """Raise ValueError where a vocabulary has no symbol of this number, so that nothing would ever end."""
+    """Refuse the number of no symbol, after which nothing would ever end."""
     if stop is not None and stop not in range(vocab_size):
         raise ValueError(f"stop is {stop}; the vocabulary has the symbols 0 to {vocab_size - 1}")
 
@@ -115,35 +91,25 @@ def check_stop(stop: int | None, vocab_size: int) -> None:
 def generate(
     model: Model, prompt: torch.Tensor, *, length: int, stop: int | None = None, seed: int = 0, **options
 ) -> list[torch.Tensor]:
-    """Return what the model writes after each prompt.
+    """Return what the model writes after each prompt: tokens, (length,), or fewer in a row that has ended.
 
     Each row draws its own random numbers, so it writes what it would write alone.
 
     Args:
         model: the model that writes: an n-gram model, a window network, a recurrent network.
-        prompt: the text so far, symbol numbers, (batch, time), at least one symbol in each row.
+        prompt: the text so far, tokens, (batch, time), at least one in each row.
         length: the number of symbols to write.
-        stop: the number of the symbol that ends a row, as its last symbol; with None only the length does.
+        stop: the token that ends a row, as its last one; with None only the length does.
         seed: the seed of the first row; the next one has seed + 1. On one machine, the same seed gives the same text.
         **options: the keywords of `distribution`; without any, symbols are drawn from the model's own prediction.
 
-    Returns:
-        Symbol numbers for each prompt, (length,), or fewer in a row that ended with the stop symbol.
-
-    Raises:
-        ValueError: the length is negative, a row's seed is outside 0 … 2⁶³ − 1, the vocabulary has no symbol ``stop``,
-            or what `predict` and `distribution` raise.
-
-    Example:
-        >>> def model(tokens, state=None):  # after symbol n comes n + 1, after 3 comes 0
-        ...     return torch.eye(4)[(tokens + 1) % 4].log(), state
-        >>> generate(model, torch.tensor([[0], [2]]), length=5, stop=0)
-        [tensor([1, 2, 3, 0]), tensor([3, 0])]
+    >>> def model(tokens, state=None):  # after symbol n comes n + 1, after 3 comes 0
+    ...     return torch.eye(4)[(tokens + 1) % 4].log(), state
+    >>> generate(model, torch.tensor([[0], [2]]), length=5, stop=0)
+    [tensor([1, 2, 3, 0]), tensor([3, 0])]
     """
     if length < 0:
         raise ValueError(f"length is {length}; it must be 0 or more")
-    if not 0 <= seed <= 2**63 - len(prompt):
-        raise ValueError(f"seed is {seed}; it must be from 0 to {2**63 - len(prompt)}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(len(prompt))]
     lengths, running = torch.zeros(len(prompt), dtype=torch.int64), torch.ones(len(prompt), dtype=torch.bool)
     tokens, state, written = prompt, None, [torch.empty(len(prompt), 0, dtype=torch.int64)]
@@ -182,23 +148,14 @@ def sample(
         stop: the symbol that ends the text, as its last symbol; with None only the length does.
         **options: ``temperature``, ``top_k`` and ``top_p`` as for `distribution`, ``seed`` as for `generate`.
 
-    Raises:
-        ValueError: the prompt is empty, a symbol is unknown to the vocabulary, or what `generate` raises.
-
-    Example:
-        >>> def model(tokens, state=None):  # after each letter comes the next one
-        ...     return torch.eye(4)[(tokens + 1) % 4].log(), state
-        >>> sample(model, Vocabulary("abcd"), prompt="cd", length=6)
-        'cdabcdab'
+    >>> def model(tokens, state=None):  # after each letter comes the next one
+    ...     return torch.eye(4)[(tokens + 1) % 4].log(), state
+    >>> sample(model, Vocabulary("abcd"), prompt="cd", length=6)
+    'cdabcdab'
     """
-    if stop is not None and stop not in vocabulary:
-        raise ValueError(f"stop is {stop!r}, which is not among the {len(vocabulary)} symbols of the vocabulary")
-    for place, symbol in enumerate(prompt):
+    for place, symbol in enumerate([*prompt, *([] if stop is None else [stop])]):
         if symbol not in vocabulary:
-            raise ValueError(
-                f"the prompt's {symbol!r} at position {place} is not among the {len(vocabulary)} symbols of the "
-                "vocabulary; leave it out, or replace it"
-            )
+            raise ValueError(f"{symbol!r} at position {place} is not among the {len(vocabulary)} symbols; replace it")
     number = None if stop is None else vocabulary[stop]
     (written,) = generate(model, vocabulary.encode(prompt).view(1, -1), length=length, stop=number, **options)
     return prompt + vocabulary.decode(written)

@@ -4,18 +4,9 @@
 additive smoothing, Kneser–Ney and its modified form. `tagging` gives words their tags.
 """
 
-from unrolled.ngram.counts import Counts, Level
+from unrolled.ngram.counts import Counts
 from unrolled.ngram.models import AddK, KneserNey, MaximumLikelihood, ModifiedKneserNey, NGram
 from unrolled.ngram.tagging import HiddenMarkovTagger, MostFrequentTag
 
-__all__ = [
-    "AddK",
-    "Counts",
-    "HiddenMarkovTagger",
-    "KneserNey",
-    "Level",
-    "MaximumLikelihood",
-    "ModifiedKneserNey",
-    "MostFrequentTag",
-    "NGram",
-]
+__all__ = ["AddK", "Counts", "HiddenMarkovTagger", "KneserNey"]
+__all__ += ["MaximumLikelihood", "ModifiedKneserNey", "MostFrequentTag", "NGram"]

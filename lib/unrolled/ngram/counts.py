@@ -1,6 +1,6 @@
 """Count the n-grams of a text, all orders at once, in one sort."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -8,26 +8,13 @@ import torch
 from unrolled.text import NONE, check_range, symbol_numbers
 
 
-@dataclass(frozen=True)
-class Level:
-    """The distinct k-grams of a text, sorted by the numbers of their words, one row each.
+class Level(NamedTuple):
+    """The distinct k-grams of a text, sorted by their tokens, one row each: (rows,)."""
 
-    Attributes:
-        parent: the row of the first k − 1 words among the (k−1)-grams, (rows,).
-        word: the number of the last word, (rows,).
-        count: the number of occurrences, (rows,).
-        left: the number of different words that come before it, (rows,); the beginning of the text counts as one.
-
-    Example:
-        >>> pairs = Counts([0, 1, 0, 1, 2], vocab_size=3, order=2).levels[1]
-        >>> list(zip(pairs.parent.tolist(), pairs.word.tolist(), pairs.count.tolist()))  # 01, 10 and 12
-        [(0, 1, 2), (1, 0, 1), (1, 2, 1)]
-    """
-
-    parent: np.ndarray
-    word: np.ndarray
-    count: np.ndarray
-    left: np.ndarray
+    parent: np.ndarray  # the row of the first k − 1 words among the (k−1)-grams
+    word: np.ndarray  # the token of the last word
+    count: np.ndarray  # the number of occurrences
+    left: np.ndarray  # the number of different words that come before it; the beginning of the text counts as one
 
 
 class Counts:
@@ -38,32 +25,22 @@ class Counts:
     its last word; the keys of a level are in ascending order.
 
     Args:
-        tokens: symbol numbers, (length,).
+        tokens: the text, (length,).
         vocab_size: V, the number of symbols.
-        order: the length of the longest n-grams.
+        order: the length of the longest n-grams; `levels` has one `Level` for each from 1 to it.
 
-    Attributes:
-        levels: one `Level` for each order, 1 … order.
-
-    Raises:
-        ValueError: the text is shorter than an n-gram, a number is no integer or lies outside the vocabulary, the
-            number of symbols is not a whole one, or the order is below 1.
-
-    Example:
-        >>> Counts([0, 1, 0, 1, 2], vocab_size=3, order=2)
-        Counts of orders 1 to 2 over 3 symbols: 3, 3 different n-grams
+    >>> pairs = Counts([0, 1, 0, 1, 2], vocab_size=3, order=2).levels[1]
+    >>> list(zip(pairs.parent.tolist(), pairs.word.tolist(), pairs.count.tolist()))  # 01, 10 and 12
+    [(0, 1, 2), (1, 0, 1), (1, 2, 1)]
     """
 
     def __init__(self, tokens: torch.Tensor | np.ndarray, vocab_size: int, order: int):
         checked = symbol_numbers(tokens, ("length",))
-        if not float(vocab_size).is_integer():
-            raise ValueError(f"vocab_size is {vocab_size}; it must be a whole number")
         check_range(checked, vocab_size)
-        tokens = checked.numpy()
-        if not 1 <= order <= len(tokens):
-            raise ValueError(f"order is {order}; it must be from 1 to the length of the text, {len(tokens)}")
+        if not 1 <= order <= len(checked):
+            raise ValueError(f"order is {order}; it must be from 1 to the length of the text, {len(checked)}")
         self.vocab_size, self.order, self.levels = vocab_size, order, []
-        padded = np.concatenate([tokens, np.full(order, NONE)]).astype(np.int32)
+        padded = np.concatenate([checked.numpy(), np.full(order, NONE)]).astype(np.int32)
         starts = _sorted_starts(padded, vocab_size, order)
         is_new = np.zeros(len(starts), dtype=bool)  # whether another k-gram begins at this place of the sorted list
         is_new[0] = True
@@ -83,10 +60,6 @@ class Counts:
             left = np.zeros(len(first), dtype=np.int64)
             left[row_at[0]] = 1  # the beginning of the text counts as a word
             self.levels.append(Level(parent, words[first], count, left))
-
-    def __repr__(self) -> str:
-        sizes = ", ".join(f"{len(level.word):,}" for level in self.levels)
-        return f"Counts of orders 1 to {self.order} over {self.vocab_size} symbols: {sizes} different n-grams"
 
 
 def _sorted_starts(padded: np.ndarray, vocab_size: int, order: int) -> np.ndarray:

@@ -28,20 +28,14 @@ class NGram:
         order: n; the order of the counts if None.
 
     Attributes:
-        order: n.
-        vocab_size: V.
         keys: for each order k the keys of its k-grams, ascending: V · (row of the first k − 1 words) + last word.
         share: for each order the shares of its k-grams, (rows,).
         rest: for each order the rests of the contexts before its last words, (rows of the order below,).
 
-    Raises:
-        ValueError: the order was not counted.
-
-    Example:
-        >>> model: NGram = KneserNey(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2))
-        >>> logits, state = model(torch.tensor([[0, 1]]))
-        >>> tuple(logits.shape), state.tolist()  # (batch, time, vocab_size); a bigram model keeps one symbol
-        ((1, 2, 3), [[1]])
+    >>> model: NGram = KneserNey(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2))
+    >>> logits, state = model(torch.tensor([[0, 1]]))
+    >>> tuple(logits.shape), state.tolist()  # (batch, time, vocab_size); a bigram model keeps one symbol
+    ((1, 2, 3), [[1]])
     """
 
     interpolates = True  # whether the lower-order estimate is that of the shorter context; otherwise it is uniform
@@ -71,13 +65,7 @@ class NGram:
     def __call__(self, tokens: torch.Tensor, state: np.ndarray | None = None) -> tuple[torch.Tensor, np.ndarray]:
         """Return ln p of all symbols after each token, float64, (batch, time, vocab_size), and the last state.
 
-        Args:
-            tokens: symbol numbers, (batch, time).
-            state: the symbols before them, (batch, order − 1), with `NONE` where there is none; None stands for the
-                beginning of a text.
-
-        Raises:
-            ValueError: another shape, or a number outside the vocabulary.
+        The state is the tokens before, (batch, order − 1), with `NONE` where there is none; None begins a text.
         """
         rows, lengths, state = self._read(tokens, state)
         p = self._probability([row[..., None] for row in rows], lengths[..., None], np.arange(self.vocab_size))
@@ -86,13 +74,7 @@ class NGram:
     def costs(
         self, inputs: torch.Tensor, targets: torch.Tensor, state: np.ndarray | None = None
     ) -> tuple[torch.Tensor, np.ndarray]:
-        """Return what each target costs, −ln p(target | inputs up to its place), float64, and the last state.
-
-        What is not said here is as for a call.
-
-        Args:
-            targets: the symbols to score, each after the input at its place, (batch, time).
-        """
+        """Return −ln p(target | inputs up to its place) of each target, float64, (batch, time), and the last state."""
         rows, lengths, state = self._read(inputs, state)
         words = self._checked(targets, "targets")
         if words.shape != lengths.shape:
@@ -102,9 +84,7 @@ class NGram:
     def find(self, k: int, context: np.ndarray, word: np.ndarray) -> np.ndarray:
         """Return the rows of k-grams, with `NONE` for those that were never seen.
 
-        Args:
-            context: the rows of their first k − 1 words among the (k−1)-grams; 0 if k is 1.
-            word: the numbers of their last words; its shape and that of the contexts broadcast.
+        The context is the rows of their first k − 1 words, 0 if k is 1; the words are their last. The shapes broadcast.
         """
         keys, wanted = self.keys[k - 1], context * self.vocab_size + word
         row = np.searchsorted(keys, wanted)
@@ -112,10 +92,10 @@ class NGram:
         return np.where(keys[row] == wanted, row, NONE)  # after an unseen context the key is negative
 
     def _checked(self, tokens: torch.Tensor, name: str = "tokens", least: int = 0) -> np.ndarray:
-        """Return checked symbol numbers as an array; with `NONE` as the least, a state's."""
-        numbers = symbol_numbers(tokens, name=name, empty=least == NONE)
-        check_range(numbers, self.vocab_size, name, least=least)
-        return numbers.numpy()
+        """Return checked tokens as an array; with `NONE` as the least, a state's."""
+        tokens = symbol_numbers(tokens, name=name, empty=least == NONE)
+        check_range(tokens, self.vocab_size, name, least=least)
+        return tokens.numpy()
 
     def _read(self, tokens: torch.Tensor, state: np.ndarray | None) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
         """Return the rows of each token's contexts, the length of its past, and the last state.
@@ -161,27 +141,19 @@ class AddK(NGram):
 
         p(w | context) = (count(context w) + k) / (count(context ·) + k V)
 
-    After a context that was never seen, all words are equally likely.
+    After a context that was never seen, all words are equally likely. With k = 1 it is Laplace's rule.
 
-    Args:
-        counts, order: as for `NGram`.
-        k: the number of added occurrences; 1 is Laplace's rule.
-
-    Raises:
-        ValueError: k is negative, NaN or so large that k V is infinite.
-
-    Example:
-        >>> model = AddK(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2), k=1)
-        >>> logits, _ = model(torch.tensor([[0]]))
-        >>> [round(p, 3) for p in logits[0, -1].exp().tolist()]  # 0 was followed twice by 1, and by nothing else
-        [0.2, 0.6, 0.2]
+    >>> model = AddK(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2), k=1)
+    >>> logits, _ = model(torch.tensor([[0]]))
+    >>> [round(p, 3) for p in logits[0, -1].exp().tolist()]  # 0 was followed twice by 1, and by nothing else
+    [0.2, 0.6, 0.2]
     """
 
     interpolates = False
 
     def __init__(self, counts: Counts, order: int | None = None, *, k: float = 1.0):
-        if not 0 <= k * counts.vocab_size < np.inf:
-            raise ValueError(f"k is {k}; it must be 0 or more, and k V finite")
+        if not 0 <= k < np.inf:
+            raise ValueError(f"k is {k}; it must be 0 or more, and finite")
         self.k = k
         super().__init__(counts, order)
 
@@ -200,14 +172,10 @@ class MaximumLikelihood(AddK):
 
     A word never seen after a context has probability 0 there, and costs infinitely many nats.
 
-    Args:
-        counts, order: as for `NGram`.
-
-    Example:
-        >>> model = MaximumLikelihood(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2))
-        >>> costs, _ = model.costs(torch.tensor([[0, 1, 1]]), torch.tensor([[1, 0, 1]]))
-        >>> [round(inverse, 4) for inverse in costs[0].exp().tolist()]  # 1/p
-        [1.0, 2.0, inf]
+    >>> model = MaximumLikelihood(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2))
+    >>> costs, _ = model.costs(torch.tensor([[0, 1, 1]]), torch.tensor([[1, 0, 1]]))
+    >>> [round(inverse, 4) for inverse in costs[0].exp().tolist()]  # 1/p
+    [1.0, 2.0, inf]
     """
 
     def __init__(self, counts: Counts, order: int | None = None):
@@ -230,35 +198,25 @@ class KneserNey(NGram):
     Attributes:
         discounts: for each order the discounts of c = 1, c = 2 and c ≥ 3, (order, 3).
 
-    Raises:
-        ValueError: a discount is not between 0 and 1, or there is not one for each order.
-
-    Example:
-        >>> model = KneserNey(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2), discount=0.5)
-        >>> logits, _ = model(torch.tensor([[0]]))
-        >>> [round(p, 4) for p in logits[0, -1].exp().tolist()]  # 1.5 / 2 for the pair 01; 0.5 / 2 is shared out
-        [0.125, 0.8125, 0.0625]
+    >>> model = KneserNey(Counts([0, 1, 0, 1, 2], vocab_size=3, order=2), discount=0.5)
+    >>> logits, _ = model(torch.tensor([[0]]))
+    >>> [round(p, 4) for p in logits[0, -1].exp().tolist()]  # 1.5 / 2 for the pair 01; 0.5 / 2 is shared out
+    [0.125, 0.8125, 0.0625]
     """
 
     def __init__(self, counts: Counts, order: int | None = None, *, discount: float | Sequence[float] | None = None):
-        self._given = None
-        if discount is not None:
-            levels = counts.order if order is None else order
-            self._given = np.broadcast_to(discount, levels) if np.ndim(discount) == 0 else np.asarray(discount)
-            if len(self._given) != levels or not ((self._given >= 0) & (self._given <= 1)).all():
-                raise ValueError(f"discount is {discount}; give a number from 0 to 1, or {levels} of them")
-        self._discounts = []
+        levels = counts.order if order is None else order
+        self._given = discount if discount is None else np.array(np.broadcast_to(discount, levels), dtype=float)
+        if discount is not None and not ((self._given >= 0) & (self._given <= 1)).all():
+            raise ValueError(f"discount is {discount}; give a number from 0 to 1, or {levels} of them")
+        self.discounts = np.zeros((levels, 3))
         super().__init__(counts, order)
-        self.discounts = np.array(self._discounts)
 
     def _estimate(self, level: Level, k: int, contexts: int) -> tuple[np.ndarray, np.ndarray]:
         c = level.count if k == self.order else level.left
-        if self._given is None:
-            discounts = self._discount(np.bincount(c.clip(max=5), minlength=6))
-        else:
-            discounts = (self._given[k - 1],) * 3
-        self._discounts.append(discounts)
-        taken = np.array([0.0, *discounts])[c.clip(max=3)]
+        n = np.bincount(c.clip(max=5), minlength=6)
+        self.discounts[k - 1] = self._discount(n) if self._given is None else self._given[k - 1]
+        taken = np.array([0.0, *self.discounts[k - 1]])[c.clip(max=3)]
         total = np.bincount(level.parent, weights=c, minlength=contexts)
         rest = np.bincount(level.parent, weights=taken, minlength=contexts)
         with np.errstate(invalid="ignore"):
@@ -279,14 +237,10 @@ class ModifiedKneserNey(KneserNey):
     Here n₁ … n₄ are the numbers of k-grams with c = 1 … 4. Where they do not give discounts between 0 and c, the
     discounts are 0.5, 1 and 1.5.
 
-    Args:
-        counts, order: as for `NGram`.
-
-    Example:
-        >>> tokens = np.random.default_rng(0).geometric(0.3, size=2000) % 9
-        >>> d_1, d_2, d_3 = ModifiedKneserNey(Counts(tokens, vocab_size=9, order=3)).discounts[-1]
-        >>> bool(0 < d_1 < d_2 < d_3 < 3)
-        True
+    >>> tokens = np.random.default_rng(0).geometric(0.3, size=2000) % 9
+    >>> d_1, d_2, d_3 = ModifiedKneserNey(Counts(tokens, vocab_size=9, order=3)).discounts[-1]
+    >>> bool(0 < d_1 < d_2 < d_3 < 3)
+    True
     """
 
     def __init__(self, counts: Counts, order: int | None = None):

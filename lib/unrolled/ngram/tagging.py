@@ -11,26 +11,14 @@ from unrolled.text import TaggedSentence
 class MostFrequentTag:
     """Give each word the tag that it has most often in the training sentences, and unknown words the commonest tag.
 
-    Of equally frequent tags it is the one that was seen first.
+    Of equally frequent tags it is the one that was seen first. `tag_of` maps each known word to its tag.
 
-    Args:
-        sentences: what to count.
-
-    Attributes:
-        tag_of: maps each known word to its tag.
-        commonest: the tag that most words have.
-
-    Raises:
-        ValueError: there are no sentences.
-
-    Example:
-        >>> tagger = MostFrequentTag([TaggedSentence(("a", "round", "trip"), ("DET", "NOUN", "NOUN"))])
-        >>> tagger.tags(("round", "a", "lake"))
-        ('NOUN', 'DET', 'NOUN')
+    >>> tagger = MostFrequentTag([TaggedSentence(("a", "round", "trip"), ("DET", "NOUN", "NOUN"))])
+    >>> tagger.tags(("round", "a", "lake"))
+    ('NOUN', 'DET', 'NOUN')
     """
 
     def __init__(self, sentences: Sequence[TaggedSentence]):
-        _check(sentences)
         counts: dict[str, Counter[str]] = {}
         for sentence in sentences:
             for word, tag in zip(*sentence, strict=True):
@@ -63,18 +51,13 @@ class HiddenMarkovTagger:
         end: ln p(end | t), (tags,).
         emit: ln p(w | t), (tags, words + 1), the last column for unknown words.
 
-    Raises:
-        ValueError: there are no sentences, or k is not above 0.
-
-    Example:
-        >>> pairs = [(("they", "fish"), ("PRON", "VERB")), (("the", "fish"), ("DET", "NOUN"))]
-        >>> train = [TaggedSentence(words, tags) for words, tags in pairs]
-        >>> HiddenMarkovTagger(train, k=0.1).tags(("the", "fish"))
-        ('DET', 'NOUN')
+    >>> pairs = [(("they", "fish"), ("PRON", "VERB")), (("the", "fish"), ("DET", "NOUN"))]
+    >>> train = [TaggedSentence(words, tags) for words, tags in pairs]
+    >>> HiddenMarkovTagger(train, k=0.1).tags(("the", "fish"))
+    ('DET', 'NOUN')
     """
 
     def __init__(self, sentences: Sequence[TaggedSentence], k: float = 0.01):
-        _check(sentences)
         if not k > 0:
             raise ValueError(f"k is {k}; it must be above 0, or what was never seen could not be tagged")
         self.names = sorted({tag for sentence in sentences for tag in sentence.tags})
@@ -98,14 +81,9 @@ class HiddenMarkovTagger:
     def tags(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return the most probable tags (:eq:`eq-viterbi`).
 
-            v_1(j) = ln p(j | start) + ln p(w_1 | j)
-            v_i(j) = max_k [v_{i−1}(k) + ln p(j | k)] + ln p(w_i | j)
-
-        Raises:
-            ValueError: there are no words.
+        v_1(j) = ln p(j | start) + ln p(w_1 | j)
+        v_i(j) = max_k [v_{i−1}(k) + ln p(j | k)] + ln p(w_i | j)
         """
-        if not len(words):
-            raise ValueError("there are no words; give a sentence")
         columns = [self.column.get(word, len(self.column)) for word in words]
         first, *rest = self.emit[:, columns].T  # (words, tags)
         best, came_from = self.start + first, []
@@ -117,9 +95,3 @@ class HiddenMarkovTagger:
         for before in reversed(came_from):
             path.append(int(before[path[-1]]))
         return tuple(self.names[tag] for tag in reversed(path))
-
-
-def _check(sentences: Sequence[TaggedSentence]) -> None:
-    """Raise ValueError unless there is a sentence."""
-    if not len(sentences):
-        raise ValueError("there are no sentences; give at least one to count")

@@ -7,23 +7,12 @@ another kind.
 """
 
 from unrolled.tasks import rewriting
+from unrolled.tasks.base import Task
 from unrolled.tasks.memory import Adding, Copy, Counting, FlipFlop
-from unrolled.tasks.solving import Outcome, SequenceModel, Task, score, solve
+from unrolled.tasks.solving import Outcome, SequenceModel, score, solve
 from unrolled.tasks.state import ShellGame
 
 TASKS = {"adding": Adding, "copy": Copy, "counting": Counting, "flip-flop": FlipFlop}
 
-__all__ = [
-    "TASKS",
-    "Adding",
-    "Copy",
-    "Counting",
-    "FlipFlop",
-    "Outcome",
-    "SequenceModel",
-    "ShellGame",
-    "Task",
-    "rewriting",
-    "score",
-    "solve",
-]
+__all__ = ["TASKS", "Adding", "Copy", "Counting", "FlipFlop", "Outcome"]
+__all__ += ["SequenceModel", "ShellGame", "Task", "rewriting", "score", "solve"]

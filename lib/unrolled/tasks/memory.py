@@ -6,36 +6,27 @@ from dataclasses import dataclass
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, one_hot
 
+from unrolled.tasks.base import Task
+
 
 @dataclass(frozen=True)
-class Adding:
+class Adding(Task):
     """Add two marked numbers among many: the adding problem (after Hochreiter & Schmidhuber 1997).
 
     Every step brings a number, uniform between 0 and 1, and a marker, 0 or 1. One marker is in the first half of the
-    sequence and one in the second, each at a random position. (Hochreiter & Schmidhuber 1997 placed both in the first
-    half.) The target is the sum of the two marked numbers, asked for after the last step. The loss is the mean squared
-    error.
+    sequence and one in the second, each at a random position (there, both are in the first half). The target is the sum
+    of the two marked numbers, asked for after the last step. The loss is the mean squared error.
 
     Without memory the best answer is the mean, 1. Its error is the variance of the sum of two independent uniform
-    numbers, 2 · 1/12 = 1/6. (The literature often gives 0.1767.)
-
-    The goal is the 0.01 of Hochreiter & Schmidhuber 1997, 6 % of the trivial error. (Their numbers were uniform between
-    −1 and 1 and their target was a quarter of the sum plus ½, which is half of our scale; they also asked for 2000
-    sequences in a row with an error below 0.04.)
+    numbers, 2 · 1/12 = 1/6. (The literature often gives 0.1767.) The goal is the 0.01 of Hochreiter & Schmidhuber 1997,
+    6 % of the trivial error; their scale is twice ours.
 
     Attributes:
-        length: T, the number of steps of a sequence.
+        length: T, the number of steps of a sequence, at least 2.
 
-    Raises:
-        ValueError: there are fewer than 2 steps.
-
-    Example:
-        >>> task = Adding(length=50)
-        >>> inputs, targets = task.batch(8, torch.Generator().manual_seed(0))
-        >>> tuple(inputs.shape), tuple(targets.shape)
-        ((8, 50, 2), (8,))
-        >>> inputs[..., 1].sum(dim=1).tolist()  # two markers in each sequence
-        [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
+    >>> inputs, targets = Adding(length=50).batch(8, torch.Generator().manual_seed(0))
+    >>> tuple(inputs.shape), tuple(targets.shape), inputs[0, :, 1].sum().item()  # two markers in a sequence
+    ((8, 50, 2), (8,), 2.0)
     """
 
     length: int
@@ -44,21 +35,13 @@ class Adding:
     trivial = 1 / 6
     goal = 0.01
 
-    def __post_init__(self):
-        if self.length < 2:
-            raise ValueError(f"length is {self.length}; two markers need at least 2 steps")
-
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Return a batch of inputs, numbers and markers, (batch, T, 2), and of targets, their sums, (batch,)."""
         half = self.length // 2
         numbers = torch.rand(batch, self.length, generator=generator)
-        places = torch.stack(  # (batch, 2)
-            [
-                torch.randint(half, (batch,), generator=generator),
-                torch.randint(half, self.length, (batch,), generator=generator),
-            ],
-            dim=1,
-        )
+        first = torch.randint(half, (batch,), generator=generator)
+        second = torch.randint(half, self.length, (batch,), generator=generator)
+        places = torch.stack([first, second], dim=1)  # (batch, 2)
         markers = torch.zeros_like(numbers).scatter_(1, places, 1.0)
         return torch.stack([numbers, markers], dim=2), numbers.gather(1, places).sum(1)
 
@@ -66,11 +49,9 @@ class Adding:
         """Return the mean squared error after the last step, for outputs (batch, T, 1) and targets (batch,)."""
         return mse_loss(outputs[:, -1, 0], targets)
 
-    error = loss
-
 
 @dataclass(frozen=True)
-class Copy:
+class Copy(Task):
     """Repeat a row of symbols after a pause: the copy problem (after Hochreiter & Schmidhuber 1997).
 
     A sequence has T + 20 steps. First come 10 symbols out of 8, all equally likely; then T − 1 blanks; then the
@@ -83,18 +64,12 @@ class Copy:
     The goal is a tenth of that, 0.21 nats for each of the 10 symbols, or a probability of 0.81.
 
     Attributes:
-        length: T, the number of steps from the last symbol shown to the delimiter.
+        length: T, the number of steps from the last symbol shown to the delimiter, at least 1.
 
-    Raises:
-        ValueError: T is below 1.
-
-    Example:
-        >>> task = Copy(length=3)
-        >>> inputs, targets = task.batch(1, torch.Generator().manual_seed(0))
-        >>> tuple(inputs.shape), targets[0, :13].unique().tolist()  # 13 blanks, then the symbols
-        ((1, 23, 10), [8])
-        >>> round(task.trivial, 3)
-        0.904
+    >>> task = Copy(length=3)
+    >>> inputs, targets = task.batch(1, torch.Generator().manual_seed(0))
+    >>> tuple(inputs.shape), targets[0, :13].unique().tolist(), round(task.trivial, 3)  # 13 blanks, then the symbols
+    ((1, 23, 10), [8], 0.904)
     """
 
     length: int
@@ -104,22 +79,16 @@ class Copy:
     input_size = 10
     output_size = 9  # the delimiter is never wanted
 
-    def __post_init__(self):
-        if self.length < 1:
-            raise ValueError(f"length is {self.length}; the delimiter needs at least 1 step")
-
     @property
     def trivial(self) -> float:
-        """The error without memory, in nats per step."""
         return self.wanted * math.log(self.symbols) / (self.length + 2 * self.wanted)
 
     @property
     def goal(self) -> float:
-        """The error below which the task counts as solved, in nats per step."""
         return self.trivial / 10
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return a batch of inputs, one-hot, (batch, T + 20, 10), and of targets, symbol numbers, (batch, T + 20)."""
+        """Return a batch of inputs, one-hot, (batch, T + 20, 10), and of targets, symbols, (batch, T + 20)."""
         shown = torch.randint(self.symbols, (batch, self.wanted), generator=generator)
         inputs = torch.full((batch, self.length + 2 * self.wanted), self.blank)
         targets = inputs.clone()
@@ -128,16 +97,9 @@ class Copy:
         targets[:, -self.wanted :] = shown
         return one_hot(inputs, self.input_size).float(), targets
 
-    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean cross-entropy, nats per step, for logits (batch, T + 20, 9) and targets (batch, T + 20)."""
-        # (batch, steps, 9) → (batch · steps, 9)
-        return cross_entropy(outputs.flatten(0, 1), targets.flatten())
-
-    error = loss
-
 
 @dataclass(frozen=True)
-class FlipFlop:
+class FlipFlop(Task):
     """Write, ignore, read: keep the last symbol written, through distractors, until it is asked for (Liu et al. 2023).
 
     Every step brings an instruction, write, ignore or read, and one of 8 symbols, all equally likely. The first 10
@@ -147,23 +109,15 @@ class FlipFlop:
     answers.
 
     Without memory the best answer is any symbol, which is wrong 7 times of 8. The goal is 99 right answers of 100.
-
-    (Hochreiter's and Bengio's latch keeps one symbol from the beginning of a sequence; nothing is ever overwritten.
-    Liu et al.'s flip-flop language has two symbols, and reads in between.)
+    (Liu et al.'s flip-flop language has two symbols, and reads in between.)
 
     Attributes:
-        lag: the number of steps from the last write to the read.
+        lag: the number of steps from the last write to the read, at least 1.
 
-    Raises:
-        ValueError: the lag is below 1.
-
-    Example:
-        >>> inputs, targets = FlipFlop(lag=20).batch(8, torch.Generator().manual_seed(0))
-        >>> tuple(inputs.shape), tuple(targets.shape)
-        ((8, 30, 11), (8,))
-        >>> write, ignore, read = inputs[0, :, 8:].sum(dim=0).int().tolist()
-        >>> write >= 3, write + ignore, read
-        (True, 29, 1)
+    >>> inputs, targets = FlipFlop(lag=20).batch(8, torch.Generator().manual_seed(0))
+    >>> write, ignore, read = inputs[0, :, 8:].sum(dim=0).int().tolist()
+    >>> tuple(inputs.shape), tuple(targets.shape), write + ignore, read
+    ((8, 30, 11), (8,), 29, 1)
     """
 
     lag: int
@@ -173,10 +127,6 @@ class FlipFlop:
     output_size = 8
     trivial = 7 / 8
     goal = 0.01
-
-    def __post_init__(self):
-        if self.lag < 1:
-            raise ValueError(f"lag is {self.lag}; the read needs at least 1 step after the last write")
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Return inputs, a symbol and an instruction, both one-hot, (batch, 10 + lag, 11), and symbols, (batch,)."""
@@ -202,7 +152,7 @@ class FlipFlop:
 
 
 @dataclass(frozen=True)
-class Counting:
+class Counting(Task):
     """Recognise the last b of the strings aⁿbⁿ (Gers & Schmidhuber 2001; Weiss et al. 2018).
 
     A sequence consists of n letters a and n letters b, with n uniform between 1 and `length`, and then nothing. At
@@ -213,36 +163,26 @@ class Counting:
     and the loss is the entropy of that share. The goal is a thousandth of it.
 
     Attributes:
-        length: the largest n in training.
+        length: the largest n in training, at least 2.
 
-    Raises:
-        ValueError: the length is below 2, so that there is nothing to count.
-
-    Example:
-        >>> inputs, targets = Counting.strings(torch.tensor([2]), steps=5)  # aabb
-        >>> inputs[0].tolist()
-        [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
-        >>> targets[0].tolist()
-        [-1.0, -1.0, 0.0, 1.0, -1.0]
+    >>> inputs, targets = Counting.strings(torch.tensor([2]), steps=5)  # aabb
+    >>> inputs[0].tolist()
+    [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+    >>> targets[0].tolist()
+    [-1.0, -1.0, 0.0, 1.0, -1.0]
     """
 
     length: int
     input_size = 2
     output_size = 1
 
-    def __post_init__(self):
-        if self.length < 2:
-            raise ValueError(f"length is {self.length}; counting needs at least 2")
-
     @property
     def trivial(self) -> float:
-        """The error without memory, in nats per answer."""
         last = 2 / (self.length + 1)
         return -last * math.log(last) - (1 - last) * math.log(1 - last)
 
     @property
     def goal(self) -> float:
-        """The error below which the task counts as solved, in nats per answer."""
         return self.trivial / 1000
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -251,11 +191,7 @@ class Counting:
 
     @staticmethod
     def strings(n: torch.Tensor, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return aⁿbⁿ for each n as inputs and targets.
-
-        Args:
-            n: the numbers, integers, (batch,).
-            steps: the length of the sequences.
+        """Return aⁿbⁿ for each n, (batch,), as inputs and targets of so many steps.
 
         Returns:
             Inputs, (batch, steps, 2): (1, 0) for a, (0, 1) for b and (0, 0) after the last b. Targets, (batch, steps):
@@ -270,5 +206,3 @@ class Counting:
         """Return the mean cross-entropy over all b, for logits (batch, 2 length, 1) and targets (batch, 2 length)."""
         is_b = targets >= 0
         return binary_cross_entropy_with_logits(outputs[..., 0][is_b], targets[is_b])
-
-    error = loss

@@ -17,25 +17,32 @@ import torch
 from unrolled.decoding import translate
 from unrolled.models import EncoderDecoder
 from unrolled.text import PairBatch, pad_pairs
+from unrolled.text.pairs import Pair
 
 START, STOP = 0, 1  # the first symbols of every target vocabulary
-Pair = tuple[torch.Tensor, torch.Tensor]
 
 
 class _Spelt:
-    """A task whose symbols are letters: `sources`, and `targets`, numbered from 2, after `START` and `STOP`."""
+    """A task whose symbols are letters.
+
+    Attributes:
+        sources: the symbols of the sources, in the order of their numbers.
+        targets: those of the targets; the first one has the number 2, after `START` and `STOP`.
+        most: the largest number of symbols of a target, its end symbol included.
+    """
 
     sources: str
     targets: str
+    most: int
 
     def read(self, source: torch.Tensor) -> str:
         """Return a source as text."""
-        return "".join(self.sources[number] for number in source.tolist())
+        return "".join(self.sources[token] for token in source.tolist())
 
     def written(self, target: torch.Tensor) -> str:
         """Return a target as text, up to its end symbol."""
-        numbers = itertools.takewhile(lambda number: number != STOP, target.tolist())
-        return "".join(self.targets[number - 2] for number in numbers)
+        tokens = itertools.takewhile(lambda token: token != STOP, target.tolist())
+        return "".join(self.targets[token - 2] for token in tokens)
 
 
 @dataclass(frozen=True)
@@ -48,53 +55,27 @@ class Reversal(_Spelt):
         longest: the number of letters of a source is uniform between 1 and this one.
         letters: how many different letters there are, at most 26.
 
-    Raises:
-        ValueError: the longest source or the alphabet has fewer than 1 letter, or the alphabet more than 26.
-
-    Example:
-        >>> task = Reversal(longest=4)
-        >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0), length=4)
-        >>> task.read(source), task.written(target)
-        ('pbqz', 'zqbp')
+    >>> task = Reversal(longest=4)
+    >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0), length=4)
+    >>> task.read(source), task.written(target)
+    ('pbqz', 'zqbp')
     """
 
     longest: int
     letters: int = 26
 
-    def __post_init__(self):
-        if self.longest < 1 or not 1 <= self.letters <= 26:
-            raise ValueError(
-                f"longest is {self.longest} and letters {self.letters}; at least 1, and letters at most 26"
-            )
-
     @property
     def sources(self) -> str:
-        """The symbols of the sources, in the order of their numbers."""
         return string.ascii_lowercase[: self.letters]
 
-    @property
-    def targets(self) -> str:
-        """The symbols of the targets; the first one has the number 2, after `START` and `STOP`."""
-        return self.sources
+    targets = sources
 
     @property
     def most(self) -> int:
-        """The largest number of symbols of a target, its end symbol included."""
         return self.longest + 1
 
     def pairs(self, count: int, generator: torch.Generator, length: int | None = None) -> list[Pair]:
-        """Return sources and their targets, each target with its end symbol.
-
-        Args:
-            count: the number of pairs.
-            generator: draws them, on the CPU.
-            length: the number of letters of every source; None draws it.
-
-        Raises:
-            ValueError: the length is below 1.
-        """
-        if length is not None and length < 1:
-            raise ValueError(f"length is {length}; it must be 1 or more")
+        """Return sources and targets with their end symbol, drawn on the CPU; None draws the length of each, too."""
         lengths = torch.randint(1, self.longest + 1, (count,), generator=generator)
         if length is not None:
             lengths = lengths.fill_(length)
@@ -110,17 +91,13 @@ class Dates(_Spelt):
     is certain.
 
     Attributes:
-        first: the first year.
+        first: the first year, of four digits.
         last: the last year.
 
-    Raises:
-        ValueError: the years are not from 1000 to 9999, or in the wrong order.
-
-    Example:
-        >>> task = Dates()
-        >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0))
-        >>> task.read(source), task.written(target)
-        ('Wednesday the 13th of February, 2075', '2075-02-13')
+    >>> task = Dates()
+    >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0))
+    >>> task.read(source), task.written(target)
+    ('Wednesday the 13th of February, 2075', '2075-02-13')
     """
 
     first: int = 1900
@@ -134,41 +111,19 @@ class Dates(_Spelt):
         "{day}.{number}.{year}",
         "{year}, {month} {day}",
     )
-    months: ClassVar[tuple[str, ...]] = (
-        *("January", "February", "March", "April", "May", "June"),
-        *("July", "August", "September", "October", "November", "December"),
-    )
-    weekdays: ClassVar[tuple[str, ...]] = (
-        *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-    )
-
-    def __post_init__(self):
-        if not 1000 <= self.first <= self.last <= 9999:
-            raise ValueError(f"first is {self.first} and last {self.last}; years run from 1000 to 9999, in this order")
+    months: ClassVar[list[str]] = ["January", "February", "March", "April", "May", "June", "July"]
+    months += ["August", "September", "October", "November", "December"]
+    weekdays: ClassVar[list[str]] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+    targets: ClassVar[str] = "-" + string.digits
+    most: ClassVar[int] = 11
 
     @property
     def sources(self) -> str:
-        """The symbols of the sources, in the order of their numbers."""
         text = "".join((*self.ways, *self.months, *self.weekdays, string.digits, "stndrdth"))
         return "".join(sorted(set(text) - set("{}")))
 
-    @property
-    def targets(self) -> str:
-        """The symbols of the targets; the first one has the number 2, after `START` and `STOP`."""
-        return "-" + string.digits
-
-    @property
-    def most(self) -> int:
-        """The number of symbols of a target, its end symbol included."""
-        return 11
-
     def pairs(self, count: int, generator: torch.Generator) -> list[Pair]:
-        """Return sources and their targets, each target with its end symbol.
-
-        Args:
-            count: the number of pairs.
-            generator: draws them, on the CPU.
-        """
+        """Return sources and targets with their end symbol, drawn on the CPU."""
         first, last = (datetime.date(*day).toordinal() for day in ((self.first, 1, 1), (self.last, 12, 31)))
         days = torch.randint(first, last + 1, (count,), generator=generator).tolist()
         ways = torch.randint(len(self.ways), (count,), generator=generator).tolist()
@@ -180,12 +135,7 @@ class Dates(_Spelt):
         return pairs
 
     def write(self, date: datetime.date, way: int) -> str:
-        """Return a date as one of the ways writes it.
-
-        Args:
-            date: the day.
-            way: the number of the way, from 0.
-        """
+        """Return a date as one of the ways, counted from 0, writes it."""
         month = self.months[date.month - 1]
         th = "th" if 11 <= date.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(date.day % 10, "th")
         weekday = self.weekdays[date.weekday()]
@@ -198,26 +148,13 @@ Task = Reversal | Dates
 
 
 class Fresh:
-    """An endless supply of batches of a task, of which none comes twice; `training.train_examples` can learn from it.
+    """An endless supply of batches of so many pairs, of which none comes twice, for `training.train_examples`.
 
-    Args:
-        task: draws the pairs.
-        batch: the number of pairs in a batch.
-        seed: the same seed gives the same batches.
-
-    Raises:
-        ValueError: batch is below 1, or the seed outside 0 … 4000.
-
-    Example:
-        >>> Fresh(Reversal(5), batch=3).batch_of(7).sources.shape[0]
-        3
+    >>> Fresh(Reversal(5), batch=3).batch_of(7).sources.shape[0]
+    3
     """
 
     def __init__(self, task: Task, batch: int, seed: int = 0):
-        if batch < 1:
-            raise ValueError(f"batch is {batch}; it must be 1 or more")
-        if not 0 <= seed <= 4000:
-            raise ValueError(f"seed is {seed}; it must be from 0 to 4000")
         self.task, self.batch, self.seed = task, batch, seed
 
     def batch_of(self, update: int) -> PairBatch:
@@ -232,18 +169,10 @@ class Fresh:
 
 
 def right(network: EncoderDecoder, pairs: Sequence[Pair], most: int) -> float:
-    """Return the share of targets that a network writes without a mistake, end symbol included, greedily.
+    """Return the share of pairs whose target a network writes without a mistake, end symbol included, greedily.
 
-    Args:
-        network: the model.
-        pairs: the sources and their targets.
-        most: the largest number of symbols of a target; what goes on longer is wrong in any case.
-
-    Raises:
-        ValueError: there are no pairs.
+    A target has at most so many symbols; what goes on longer is wrong in any case.
     """
-    if not len(pairs):
-        raise ValueError("there are no pairs; give one or more")
     batch = pad_pairs(pairs, start=START)
     written = translate(network, batch.sources, batch.lengths, start=START, stop=STOP, length=most)
     matches = (torch.equal(best.tokens, target) for best, (_, target) in zip(written, pairs, strict=True))

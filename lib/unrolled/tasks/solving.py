@@ -2,38 +2,13 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from unrolled import cells
-
-
-class Task(Protocol):
-    """What `solve` trains on: random sequences of vectors with their targets, and the price of an answer.
-
-    Attributes:
-        input_size: the length of a step's vector.
-        output_size: the size of an answer.
-        trivial: the error of the best answer without memory.
-        goal: the error below which the task counts as solved.
-    """
-
-    input_size: int
-    output_size: int
-    trivial: float
-    goal: float
-
-    def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return a batch of inputs, (batch, time, input_size), and of targets, drawn on the CPU."""
-
-    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean loss, what training lowers, for outputs (batch, time, output_size)."""
-
-    def error(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return what outputs are judged by: the loss itself, where a task has no plainer unit."""
+from unrolled.tasks.base import Task
 
 
 class SequenceModel(nn.Module):
@@ -46,11 +21,10 @@ class SequenceModel(nn.Module):
         cell: any recurrent cell.
         output_size: the size of an answer.
 
-    Example:
-        >>> from unrolled.cells import LSTMCell
-        >>> model = SequenceModel(LSTMCell(2, 16), output_size=1)
-        >>> tuple(model(torch.zeros(4, 10, 2)).shape)
-        (4, 10, 1)
+    >>> from unrolled.cells import LSTMCell
+    >>> model = SequenceModel(LSTMCell(2, 16), output_size=1)
+    >>> tuple(model(torch.zeros(4, 10, 2)).shape)
+    (4, 10, 1)
     """
 
     def __init__(self, cell: cells.Cell, output_size: int):
@@ -76,12 +50,8 @@ class Outcome:
         scored: the updates after which new sequences were scored.
         scores: the errors on these.
 
-    Example:
-        >>> from unrolled.cells import RNNCell
-        >>> from unrolled.tasks import Adding
-        >>> outcome = solve(SequenceModel(RNNCell(2, 4), 1), Adding(50), updates=3, score_every=2, sequences=20)
-        >>> outcome.success, outcome.updates, outcome.scored
-        (False, 3, [2, 3])
+    >>> Outcome(success=True, updates=300).diverged
+    False
     """
 
     success: bool = False
@@ -94,21 +64,14 @@ class Outcome:
 
 @torch.no_grad()
 def score(model: nn.Module, task: Task, sequences: int, generator: torch.Generator) -> float:
-    """Return the model's error on new sequences.
+    """Return the model's error on so many new sequences, which the generator draws.
 
-    Args:
-        model: maps inputs (batch, time, task.input_size) to outputs (batch, time, task.output_size).
-        task: draws and prices the sequences.
-        sequences: the number of sequences.
-        generator: draws them, on the CPU.
-
-    Example:
-        >>> from unrolled.tasks import Adding
-        >>> model = SequenceModel(cells.RNNCell(2, 1), 1)
-        >>> _ = nn.init.zeros_(model.output.weight), nn.init.ones_(model.output.bias)  # the answer is always 1
-        >>> error = score(model, Adding(30), 2000, torch.Generator().manual_seed(0))
-        >>> abs(error - Adding.trivial) < 0.02
-        True
+    >>> from unrolled.tasks import Adding
+    >>> model = SequenceModel(cells.RNNCell(2, 1), 1)
+    >>> _ = nn.init.zeros_(model.output.weight), nn.init.ones_(model.output.bias)  # the answer is always 1
+    >>> error = score(model, Adding(30), 2000, torch.Generator().manual_seed(0))
+    >>> abs(error - Adding.trivial) < 0.02
+    True
     """
     return task.error(*_answered(model, task, sequences, generator)).item()
 
@@ -150,24 +113,15 @@ def solve(
         score_every: the number of updates between two scores; the last update is scored too.
         sequences: the number of sequences that are scored, new ones each time.
 
-    Returns:
-        Success, updates, losses and scores.
-
-    Raises:
-        ValueError: a number that must be positive is not.
-
-    Example:
-        >>> from unrolled.tasks import Adding
-        >>> _ = torch.manual_seed(0)
-        >>> model = SequenceModel(cells.RNNCell(2, 16), 1)
-        >>> outcome = solve(model, Adding(2), updates=400, learning_rate=0.01, score_every=20)
-        >>> outcome.success, outcome.scores[-1] < Adding.goal
-        (True, True)
+    >>> from unrolled.tasks import Adding
+    >>> _ = torch.manual_seed(0)
+    >>> model = SequenceModel(cells.RNNCell(2, 16), 1)
+    >>> outcome = solve(model, Adding(2), updates=400, learning_rate=0.01, score_every=20)
+    >>> outcome.success, outcome.scores[-1] < Adding.goal
+    (True, True)
     """
-    positive = {"updates": updates, "batch": batch, "learning_rate": learning_rate, "clip": clip}
-    for name, value in (positive | {"score_every": score_every, "sequences": sequences}).items():
-        if not value > 0:
-            raise ValueError(f"{name} is {value}; it must be above 0")
+    if updates < 1 or not clip > 0:
+        raise ValueError(f"updates is {updates} and clip is {clip}; both must be above 0")
     outcome = Outcome()
     for_training, for_scoring = (torch.Generator().manual_seed(2 * seed + offset) for offset in (0, 1))
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)

@@ -5,16 +5,18 @@ import math
 from dataclasses import dataclass
 
 import torch
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import one_hot
+
+from unrolled.tasks.base import Task
 
 
 @dataclass(frozen=True)
-class ShellGame:
+class ShellGame(Task):
     """Follow a ball under one of several cups, two of which change places at every step, or none.
 
     The ball begins under cup 0. A step is one of 1 + n (n − 1) / 2 symbols: nothing happens, or a certain two of the n
     cups change places; all are equally likely. The target at every step is the cup that hides the ball now, and the
-    loss the mean cross-entropy, in nats. A model that has lost the ball pays ln n.
+    loss the mean cross-entropy, in nats. A model that has lost the ball pays ln n; the goal is a hundredth of it.
 
     With two cups this is parity: has there been an odd number of exchanges? With five, the moves generate all
     permutations of five things, the smallest symmetric group that is not solvable (Barrington 1989), which networks of
@@ -22,30 +24,17 @@ class ShellGame:
 
     Attributes:
         length: T, the number of steps of a sequence.
-        cups: n.
+        cups: n, at least 2.
 
-    Raises:
-        ValueError: there is no step, or there are fewer than two cups.
-
-    Example:
-        >>> task = ShellGame(length=4, cups=3)
-        >>> task.moves  # by the number of the symbol
-        ((), (0, 1), (0, 2), (1, 2))
-        >>> task.follow(torch.tensor([[1, 0, 3, 2]])).tolist()  # to cup 1, stays, to cup 2, to cup 0
-        [[1, 1, 2, 0]]
-        >>> inputs, targets = task.batch(8, torch.Generator().manual_seed(0))
-        >>> tuple(inputs.shape), tuple(targets.shape)
-        ((8, 4, 4), (8, 4))
+    >>> task = ShellGame(length=4, cups=3)
+    >>> task.moves  # by symbol
+    ((), (0, 1), (0, 2), (1, 2))
+    >>> task.follow(torch.tensor([[1, 0, 3, 2]])).tolist()  # to cup 1, stays, to cup 2, to cup 0
+    [[1, 1, 2, 0]]
     """
 
     length: int
     cups: int = 2
-
-    def __post_init__(self):
-        if self.length < 1:
-            raise ValueError(f"length is {self.length}; a game has at least 1 step")
-        if self.cups < 2:
-            raise ValueError(f"cups is {self.cups}; a ball can hide under one of at least 2")
 
     @property
     def moves(self) -> tuple[tuple[int, ...], ...]:
@@ -54,22 +43,18 @@ class ShellGame:
 
     @property
     def input_size(self) -> int:
-        """The number of symbols."""
         return len(self.moves)
 
     @property
     def output_size(self) -> int:
-        """The number of cups."""
         return self.cups
 
     @property
     def trivial(self) -> float:
-        """The loss of a model that has lost the ball, in nats per step."""
         return math.log(self.cups)
 
     @property
     def goal(self) -> float:
-        """The error below which the task counts as solved, in nats per step."""
         return self.trivial / 100
 
     def follow(self, symbols: torch.Tensor) -> torch.Tensor:
@@ -87,9 +72,3 @@ class ShellGame:
         """Return a batch of inputs, one-hot, (batch, T, symbols), and of targets, cups, (batch, T)."""
         symbols = torch.randint(self.input_size, (batch, self.length), generator=generator)
         return one_hot(symbols, self.input_size).float(), self.follow(symbols)
-
-    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean cross-entropy, nats per step, for logits (batch, T, cups) and targets (batch, T)."""
-        return cross_entropy(outputs.flatten(0, 1), targets.flatten())
-
-    error = loss

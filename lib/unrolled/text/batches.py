@@ -1,4 +1,4 @@
-"""Arrange symbol numbers for training: a long sequence as parallel streams, sentences as padded batches."""
+"""Arrange tokens for training: a long sequence as parallel streams, sentences as padded batches."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,29 +8,15 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 
-from unrolled.text.numbers import check_range, symbol_numbers, symbol_row
+from unrolled.text.numbers import check_range, symbol_numbers
 
 
 class Window(NamedTuple):
-    """The same stretch of every stream, as `Streams` cuts it.
+    """The same stretch of every stream, as `Streams` cuts it."""
 
-    Attributes:
-        inputs: symbol numbers, (batch, seq_len).
-        targets: the number of the symbol after each input, (batch, seq_len).
-        fresh: True if the streams begin with this window, so that no state may be carried into it.
-
-    >>> streams = Streams(torch.arange(11), batch=2, seq_len=2)
-    >>> inputs, targets, fresh = streams.window(0)
-    >>> targets
-    tensor([[1, 2],
-            [6, 7]])
-    >>> fresh, streams.window(1).fresh
-    (True, False)
-    """
-
-    inputs: torch.Tensor
-    targets: torch.Tensor
-    fresh: bool
+    inputs: torch.Tensor  # (batch, seq_len)
+    targets: torch.Tensor  # the token after each input, (batch, seq_len)
+    fresh: bool  # True if the streams begin with this window, so that no state may be carried into it
 
 
 class Streams:
@@ -45,13 +31,9 @@ class Streams:
         stream 1  5 6 | 7 8 | 9                 window 1 is 2 3 above 7 8
 
     Args:
-        tokens: symbol numbers, (length,).
+        tokens: what to read, (length,).
         batch: the number of streams.
         seq_len: the number of symbols that a window takes from each stream.
-
-    Raises:
-        ValueError: tokens are no integers, negative or do not have one axis, batch or seq_len is below 1, or not even
-            one window fits.
 
     >>> streams = Streams(torch.arange(11), batch=2, seq_len=2)
     >>> len(streams)
@@ -90,14 +72,13 @@ class Streams:
 class Batch(NamedTuple):
     """Sentences side by side, padded at the end to the length of the longest, as `Sentences` arranges them.
 
-    The mask decides what counts, not the number used for padding: `masked_loss` is the loss of the sentences alone.
-    A recurrent network that reads from the left has seen no pad where the mask is True. The state after a sentence is
-    the one that `last_states` returns, not the last in its row. A network that reads from the right must be given
-    the rows `backwards`. Each batch starts from the initial state, since its sentences do not continue others.
+    The mask decides what counts, not the token used for padding: `masked_loss` is the loss of the sentences alone. The
+    state after a sentence is the one that `last_states` returns, not the last in its row. A network that reads from the
+    right must be given the rows `backwards`.
 
     Attributes:
-        inputs: symbol numbers, (batch, time).
-        targets: the number of the symbol after each input, (batch, time).
+        inputs: tokens, (batch, time).
+        targets: the token after each input, (batch, time).
         mask: True where the target is a symbol of the sentence, False where it is a pad, (batch, time).
         lengths: the number of targets that are symbols of the sentence, (batch,).
 
@@ -105,8 +86,6 @@ class Batch(NamedTuple):
     >>> batch.targets
     tensor([[7, 9, 1],
             [5, 6, 9]])
-    >>> batch.lengths
-    tensor([2, 3])
     """
 
     inputs: torch.Tensor
@@ -118,57 +97,34 @@ class Batch(NamedTuple):
 class Sentences:
     """Group sentences of similar length in padded batches.
 
-    An epoch reads each sentence exactly once. The sentences are sorted by length and cut into batches, which are then
-    shuffled: batches hold little padding, and the longest sentences do not always come last. If the sentences do not
-    divide evenly, the batch of the longest ones is smaller.
+    An epoch reads each sentence once. The sentences are sorted by length and cut into batches, which are then shuffled:
+    batches hold little padding. If the sentences do not divide evenly, the batch of the longest ones is smaller.
 
         sentences 7 9 and 5 6 9         inputs     targets    mask
         with start = 0, pad = 1         0 7 1      7 9 1      1 1 0      lengths 2
                                         0 5 6      5 6 9      1 1 1              3
 
     Args:
-        sentences: symbol numbers, one tensor for each sentence, (length,), its end symbol included.
+        sentences: tokens, one tensor for each sentence, (length,), its end symbol included.
         batch: the number of sentences in a batch.
-        pad: the number that fills up the shorter rows. The model reads it, so it must be one of the model's symbols;
-            which one does not matter, since the mask hides the effect.
-        start: the symbol put before every sentence. Without it, the first symbol of a sentence is an input and never
-            a target.
-
-    Raises:
-        ValueError: there are no sentences; a sentence has no integers or negative ones, does not have one axis, is
-            empty or leaves nothing to predict; batch is below 1; pad or start is negative.
+        pad: the token that fills up the shorter rows: any symbol of the model, since the mask hides the effect.
+        start: the token put before every sentence. Without it, its first symbol is an input and never a target.
 
     >>> sentences = Sentences([torch.tensor([5, 6, 9]), torch.tensor([7, 9])], batch=2, pad=1, start=0)
-    >>> for inputs, targets, mask, lengths in sentences.epoch(seed=0):
-    ...     print(inputs, mask, sep="\\n")
-    tensor([[0, 7, 1],
-            [0, 5, 6]])
-    tensor([[ True,  True, False],
-            [ True,  True,  True]])
-    >>> f"{sentences.padding:.2f}"
-    '0.17'
+    >>> len(sentences), f"{sentences.padding:.2f}"
+    (1, '0.17')
     """
 
     def __init__(self, sentences: Sequence[torch.Tensor], batch: int, *, pad: int, start: int | None = None):
-        if not len(sentences):
-            raise ValueError("there are no sentences; give at least one")
-        if batch < 1:
-            raise ValueError(f"batch is {batch}; it must be 1 or more")
-        if pad < 0 or (start is not None and start < 0):
-            raise ValueError(f"pad is {pad} and start is {start}; the model reads both, so neither can be negative")
+        if batch < 1 or not len(sentences):
+            raise ValueError(f"batch is {batch}, for {len(sentences)} sentences; both must be 1 or more")
         self.batch, self.pad = batch, pad
-        self._rows = []
-        for index, sentence in enumerate(sentences):
-            row = symbol_row(sentence, f"sentence {index}")
-            if start is not None:
-                row = torch.cat([row.new_tensor([start]), row])
-            elif len(row) == 1:
-                raise ValueError(
-                    f"sentence {index} is the single symbol {int(row)}, with nothing before it to predict it from; "
-                    "give a start, or leave the sentence out"
-                )
-            self._rows.append(row)
+        self._rows = [token_row(sentence, f"sentence {index}") for index, sentence in enumerate(sentences)]
+        if start is not None:
+            self._rows = [torch.cat([row.new_tensor([start]), row]) for row in self._rows]
         self._lengths = torch.tensor([len(row) - 1 for row in self._rows])  # targets in each sentence, (sentences,)
+        if not self._lengths.all():
+            raise ValueError("a sentence is one symbol, with nothing before it to predict it from; give a start")
 
     def __len__(self) -> int:
         """Return the number of batches in an epoch."""
@@ -181,33 +137,29 @@ class Sentences:
         return 1 - int(self._lengths.sum()) / sum(len(lengths) * int(lengths[-1]) for lengths in batches)
 
     def epoch(self, seed: int) -> Iterator[Batch]:
-        """Yield every sentence once, in ``len(self)`` batches.
-
-        Args:
-            seed: determines the order of the batches and how sentences of equal length are grouped. The same seed
-                gives the same batches.
-        """
+        """Yield every sentence once, in ``len(self)`` batches; the seed decides their order and who shares one."""
         for batch in similar_lengths(self._lengths, self.batch, seed):
             rows = [self._rows[row] for row in batch]
             inputs, _, _ = padded([row[:-1] for row in rows], self.pad)
             yield Batch(inputs, *padded([row[1:] for row in rows], self.pad))
 
 
+def token_row(tokens: torch.Tensor, name: str) -> torch.Tensor:
+    """Return the tokens of one sequence as int64, (length,), and refuse what is empty or no tokens."""
+    tokens = symbol_numbers(tokens, ("length",), f"the symbols of {name}")
+    check_range(tokens, name=f"the symbols of {name}")
+    return tokens
+
+
 def padded(rows: list[torch.Tensor], pad: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return rows of symbol numbers side by side, (batch, time), where they are no pads, and the lengths, (batch,)."""
-    numbers = pad_sequence(rows, batch_first=True, padding_value=pad)  # (batch, time)
-    lengths = torch.tensor([len(row) for row in rows], device=numbers.device)
-    return numbers, torch.arange(numbers.shape[1], device=numbers.device) < lengths[:, None], lengths
+    """Return rows of tokens side by side, (batch, time), where they are no pads, and the lengths, (batch,)."""
+    tokens = pad_sequence(rows, batch_first=True, padding_value=pad)  # (batch, time)
+    lengths = torch.tensor([len(row) for row in rows], device=tokens.device)
+    return tokens, torch.arange(tokens.shape[1], device=tokens.device) < lengths[:, None], lengths
 
 
 def similar_lengths(lengths: torch.Tensor, batch: int, seed: int) -> list[list[int]]:
-    """Return the rows of each batch of one pass, in which rows of similar length stand together.
-
-    Args:
-        lengths: of each row, (rows,).
-        batch: the number of rows in a batch; that of the longest ones may be smaller.
-        seed: determines the order of the batches and how rows of equal length are grouped.
-    """
+    """Return the rows of each batch of one pass over rows of these lengths, (rows,): similar ones stand together."""
     generator = torch.Generator().manual_seed(seed)
     shuffled = torch.randperm(len(lengths), generator=generator)
     by_length = shuffled[lengths[shuffled].argsort(stable=True)]
@@ -224,12 +176,8 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor)
 
     Args:
         logits: (batch, time, vocab_size).
-        targets: symbol numbers, (batch, time).
+        targets: tokens, (batch, time).
         mask: m, True where the target counts, (batch, time).
-
-    Raises:
-        ValueError: the shapes do not agree, the mask is not made of booleans or is False everywhere, or a target that
-            counts is no symbol.
 
     >>> uniform = torch.zeros(1, 3, 4)  # every one of 4 symbols has probability 1/4
     >>> masked_loss(uniform, torch.tensor([[2, 3, 0]]), torch.tensor([[True, True, False]]))
@@ -240,10 +188,10 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor)
             f"logits have shape {tuple(logits.shape)}, targets {tuple(targets.shape)} and mask {tuple(mask.shape)}; "
             "(batch, time, vocab_size) and twice (batch, time) are expected"
         )
-    if mask.dtype != torch.bool:
-        raise ValueError(f"mask is {mask.dtype}; torch.bool is expected: use mask.bool()")
-    if not mask.any():
-        raise ValueError("the mask is False everywhere; a mean needs at least one target that counts")
+    if mask.dtype != torch.bool or not mask.any():
+        raise ValueError(
+            f"mask is {mask.dtype}, {int(mask.sum())} in sum; it must be of torch.bool, and True somewhere"
+        )
     mask = mask.to(logits.device)
     kept = symbol_numbers(targets, name="targets").to(logits.device)[mask]  # (symbols,)
     check_range(kept, logits.shape[-1], "targets")
@@ -269,11 +217,11 @@ def last_states(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
 def backwards(rows: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """Return the rows with the symbols of each in reverse order and its pads still at the end, same shape.
 
-    A network that reads these rows from the left reads each sentence from the right and meets no pad before it. The
-    function is its own inverse: applied to the resulting hidden states, it puts them back in the order of the symbols.
+    A network that reads these rows from the left reads each sentence from the right and meets no pad before it. Applied
+    to the resulting hidden states, the function puts them back in the order of the symbols.
 
     Args:
-        rows: symbol numbers, (batch, time), or vectors, (batch, time, features).
+        rows: tokens, (batch, time), or vectors, (batch, time, features).
         lengths: the number of entries in each row without its pads, (batch,).
 
     >>> backwards(torch.tensor([[5, 6, 9], [7, 9, 1]]), torch.tensor([3, 2]))

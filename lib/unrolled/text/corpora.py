@@ -1,93 +1,122 @@
 """Real corpora by name: downloaded once, verified every time, split once and for all.
 
-Files are read from the folder that ``UNROLLED_MIRROR`` names, and nothing is ever written there. Without a mirror they
-come from the cache, and pooch downloads what is missing or damaged there. Either way, each file must have the digest
-that ``registry.txt`` gives.
+``registry.txt`` has each file's path, digest and address. Files are read from the folder that ``UNROLLED_MIRROR``
+names, where nothing is ever written; without one, pooch downloads them into a cache.
 """
 
-import difflib
+import hashlib
 import os
-from dataclasses import dataclass
+import random
+import re
+from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
-from unrolled.text.sources import SOURCES, STAND_INS, CorpusError, File, Source
+Parts = tuple[str, str, str]  # to train on, to choose by, to report on
 
 
-@dataclass(frozen=True)
-class Corpus:
+class CorpusError(RuntimeError):
+    """A corpus is not available; the message names the file and a remedy."""
+
+
+class Corpus(NamedTuple):
     """A text in its parts, as `load_corpus` returns it.
 
-    Attributes:
-        name: its name in `SOURCES`.
-        train: the text to train on.
-        validation: the text to choose by.
-        test: the text to report on, once; empty where the split has only two parts.
-        files: the files it was read from: a stand-in where only that is there, not the published file.
-
-    >>> Corpus("fox", "The quick brown fox", " jumps", "", ()).validation
+    >>> Corpus("The quick brown fox", " jumps", "", files=()).validation
     ' jumps'
     """
 
-    name: str
-    train: str
-    validation: str
-    test: str
-    files: tuple[File, ...]
+    train: str  # to train on
+    validation: str  # to choose by
+    test: str  # to report on, once; empty where the split has only two parts
+    files: tuple[str, ...]  # what it was read from: paths below the mirror or the cache
 
 
-def source(name: str) -> Source:
-    """Return a corpus's row of the table.
+def ninety_ten(text: str) -> Parts:
+    """Split a text after 90 % of its characters, rounded down. The test text is empty."""
+    cut = len(text) * 9 // 10
+    return text[:cut], text[cut:], ""
 
-    Raises:
-        ValueError: no corpus has that name; the message suggests the nearest.
+
+def published(train: str, validation: str, test: str) -> Parts:
+    """Keep three files that were published as training, validation and test text."""
+    return train, validation, test
+
+
+def makemore(text: str) -> Parts:
+    r"""Split names, one a line, as Karpathy's makemore lectures do: shuffled with seed 42, then cut at 80 % and 90 %.
+
+    Some names occur more than once, so the validation and test texts share names with the training text.
     """
-    if name not in SOURCES:
-        near = difflib.get_close_matches(name, SOURCES, n=1)
-        suggestion = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"no corpus is called {name!r}; {suggestion}There are {', '.join(SOURCES)}")
-    return SOURCES[name]
+    lines = [f"{name}\n" for name in text.splitlines()]
+    random.Random(42).shuffle(lines)
+    first, second = int(0.8 * len(lines)), int(0.9 * len(lines))
+    return "".join(lines[:first]), "".join(lines[first:second]), "".join(lines[second:])
+
+
+def by_word(text: str) -> Parts:
+    """Split a dictionary, an entry a line, by a hash of the word: 85 % of the words, 5 % and 10 %."""
+    parts = ["", "", ""]
+    for line in text.splitlines(keepends=True):
+        twentieth = int.from_bytes(hashlib.sha256(headword(line).encode()).digest()[:4], "big") % 20
+        parts[2 if twentieth < 2 else 1 if twentieth < 3 else 0] += line
+    return tuple(parts)
+
+
+def headword(line: str) -> str:
+    """Return the word that a line of a pronouncing dictionary is about, without the number of the alternative."""
+    return re.sub(r"\(\d+\)$", "", line.split(maxsplit=1)[0])
+
+
+_BOOK = re.compile(  # between the paragraph that credits the transcribers, and their note or the footer
+    r"(?:START OF THIS PROJECT GUTENBERG EBOOK|END THE SMALL PRINT)[^\n]*\n+(?:[^\n]+\n)+(.*?)"
+    r"(?:Transcriber's Note\n.*)?End of [Tt]he Project Gutenberg",
+    re.DOTALL,
+)
+
+
+def books(*texts: str) -> Parts:
+    """Strip Project Gutenberg's header and footer from each book, join the books and split as `ninety_ten` does."""
+    contents = [_BOOK.search(text.replace("\r\n", "\n"))[1].strip("\n") for text in texts]
+    return ninety_ten("\n\n".join(contents) + "\n")
+
+
+SPLITS = {  # what a corpus is; its files in the registry are those of one folder
+    "tiny-shakespeare": ("tinyshakespeare", ninety_ten),  # public domain
+    "tinystories-sample": ("tinystories-sample", ninety_ten),  # the head of TinyStories; CDLA-Sharing-1.0
+    "time-machine": ("timemachine", ninety_ten),  # the file that Dive into Deep Learning uses; public domain
+    "fairy-books": ("lang-fairy-books", books),  # Andrew Lang's twelve; public domain in the USA
+    "wikitext-2": ("wikitext-2", published),  # words between spaces, the rare ones <unk>; CC BY-SA 3.0 and GFDL
+    "names": ("names", makemore),  # 32,033 given names; public domain
+    "atis": ("ud-english-atis", published),  # questions about flights, in CoNLL-U; CC BY-SA 4.0
+    "cmudict": ("cmudict", by_word),  # the CMU Pronouncing Dictionary; BSD-2-Clause
+}
+STAND_INS = {"wikitext-2/train.txt": "wikitext-2/train.shuffled-articles.txt"}  # the same articles in another order
+_LINES = resources.files(__package__).joinpath("registry.txt").read_text("utf-8").splitlines()
+_REGISTRY = {path: (digest, *url) for path, digest, *url in map(str.split, _LINES)}
 
 
 def load_corpus(name: str) -> Corpus:
-    """Return a corpus, downloaded the first time and verified every time.
-
-    Args:
-        name: one of `SOURCES`.
-
-    Raises:
-        ValueError: no corpus has that name; the message suggests the nearest.
-        CorpusError: a file cannot be read, downloaded or stored, or is not the published one.
+    """Return a corpus, which is one of `SPLITS`, downloaded the first time and verified every time.
 
     >>> load_corpus("tiny-shakespear")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: no corpus is called 'tiny-shakespear'; did you mean 'tiny-shakespeare'? There are ...
+    ValueError: no corpus is called 'tiny-shakespear'; there are tiny-shakespeare, ...
     """
-    row = source(name)
-    for file in row.files:
-        if not _intact(file):
-            _download(name, file)
-    files = tuple(map(_intact, row.files))
-    texts = {file.path: (folder() / file.path).read_bytes().decode(file.encoding) for file in files}
-    return Corpus(name, *row.split(texts), files)
+    if name not in SPLITS:
+        raise ValueError(f"no corpus is called {name!r}; there are {', '.join(SPLITS)}")
+    paths = [_verified(path) or _download(path) for path in _files(name)]
+    split, texts = SPLITS[name][1], map(_decoded, paths)
+    return Corpus(*split(*texts), tuple(path.relative_to(folder()).as_posix() for path in paths))
 
 
-def state(name: str) -> str:
-    """Return whether a corpus can be read without a download: "mirrored", "cached", "damaged" or "not here".
-
-    Raises:
-        ValueError: no corpus has that name.
-    """
-    files = source(name).files
-    if all(map(_intact, files)):
-        return "mirrored" if os.environ.get("UNROLLED_MIRROR") else "cached"
-    return "damaged" if all((folder() / file.path).exists() for file in files) else "not here"
+def is_here(name: str) -> bool:
+    """Return whether a corpus can be read without a download."""
+    return all(map(_verified, _files(name)))
 
 
 def folder() -> Path:
-    """Return the folder that corpora are read from: the mirror that ``UNROLLED_MIRROR`` names, else the cache.
-
-    The cache is the folder that ``UNROLLED_CACHE`` names, or ``unrolled`` in the user's cache folder.
-    """
+    """Return the folder that corpora are read from: the mirror, or the cache, which ``UNROLLED_CACHE`` can move."""
     if named := os.environ.get("UNROLLED_MIRROR") or os.environ.get("UNROLLED_CACHE"):
         return Path(named).expanduser()
     import pooch  # here, since only a corpus needs it and importing it takes a moment
@@ -95,35 +124,45 @@ def folder() -> Path:
     return pooch.os_cache("unrolled")
 
 
-def _intact(file: File) -> File | None:
-    """Return the file, or else its stand-in, if the folder holds it with the right digest."""
-    choices = filter(None, (file, STAND_INS.get(file.path)))
-    return next((choice for choice in choices if choice.matches(folder() / choice.path)), None)
+def _files(name: str) -> list[str]:
+    """Return the paths of a corpus's files, in the registry's order."""
+    return [path for path in _REGISTRY if path.startswith(f"{SPLITS[name][0]}/") and path not in STAND_INS.values()]
 
 
-def _download(name: str, file: File) -> None:
-    """Put a file into the cache; raise CorpusError, and leave nothing there, if that fails or there is a mirror."""
-    path = folder() / file.path
-    if os.environ.get("UNROLLED_MIRROR"):
-        raise CorpusError(
-            f"{name}: {path} cannot be read or is another file: its {file.check} must begin with {file.digest[:12]}; "
-            "put the right file there, or unset UNROLLED_MIRROR to download it"
-        )
+def _decoded(path: Path) -> str:
+    """Return the text of a file, in Latin-1 where the name ends in -8, Project Gutenberg's mark for it."""
+    return path.read_bytes().decode("iso-8859-1" if path.stem.endswith("-8") else "utf-8-sig")
+
+
+def _verified(path: str) -> Path | None:
+    """Return where a file is, or else its stand-in, if its content has the registered digest."""
+    for here in filter(None, (path, STAND_INS.get(path))):
+        if (file := folder() / here).is_file():
+            content, digest = file.read_bytes(), _REGISTRY[here][0]
+            blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)  # as git identifies it
+            if digest in (hashlib.sha256(content).hexdigest(), blob.hexdigest()):
+                return file
+    return None
+
+
+def _download(path: str) -> Path:
+    """Put a file into the cache, and return where it is; leave nothing there that is not the registered file."""
     import pooch
 
-    def download(url: str, part: str, cache: pooch.Pooch) -> None:
-        os.unlink(part)  # pooch made it for this user only; made again, it follows the umask
-        pooch.HTTPDownloader(progressbar=True)(url, part, cache)
-        if not known and not file.matches(Path(part)):
-            raise ValueError(f"its {file.check} must begin with {file.digest[:12]}")
-
-    known = file.digest if file.check == "SHA-256" else None  # pooch cannot check a git blob id
-    cache = pooch.create(folder(), "", registry={file.path: known}, urls={file.path: file.url}, retry_if_failed=2)
+    (digest, url), file = _REGISTRY[path], folder() / path
+    if os.environ.get("UNROLLED_MIRROR"):
+        raise CorpusError(f"{file} is not there or is another file; put it there, or unset UNROLLED_MIRROR")
+    known = digest if len(digest) == 64 else None  # of one file only git's id is known, which pooch cannot check
     try:
-        path.unlink(missing_ok=True)
-        cache.fetch(file.path, downloader=download)
+        file.unlink(missing_ok=True)
+        cache = pooch.create(folder(), "", registry={path: known}, urls={path: url}, retry_if_failed=2)
+        cache.fetch(path, progressbar=True)
+        if not _verified(path):
+            file.unlink()
+            raise ValueError(f"it is another file than the one of {digest[:12]}")
     except (OSError, ValueError) as error:  # the network's errors are OSErrors too
         raise CorpusError(
-            f"{name}: cannot download {file.url} to {path} ({error}); try again with a network and room on the disk, "
-            f"set UNROLLED_CACHE to another folder, or set UNROLLED_MIRROR to a folder that holds {file.path}"
+            f"cannot download {url} to {file} ({error}); try again with a network and room on the disk, or set "
+            f"UNROLLED_MIRROR to a folder that holds {path}"
         ) from error
+    return file

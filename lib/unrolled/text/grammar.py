@@ -1,30 +1,11 @@
-"""A probabilistic grammar with variables, checked for consistency, with exact means over all its texts.
-
-**The table.** Each symbol has alternatives, and each alternative has a weight and a template. To draw a text from the
-symbol ``story``, draw one of its alternatives with probability weight / (sum of the weights) and fill the slots of its
-template from left to right. A slot reads ``{[form ]thing[=variable]}``:
-
-    {symbol}            draw a new alternative of the symbol
-    {symbol=variable}   draw one of the symbol's values and bind it to the variable for the rest of the story;
-                        uniform over the values that no other variable of this story holds, so friend ≠ hero
-    {variable}          repeat the bound value
-    {a …} {A …}         the value with its article: "an" before a, e, i, o and u, otherwise "a"
-    {they …} {them …} {their …} {They …} {Them …} {Their …}
-                        the pronoun for a bound name instead of the name
-
-A value list is a symbol whose alternatives are plain text of equal weight; only value lists can be bound or take a
-form. Two lists, ``symbol.she`` and ``symbol.he``, make up a value list of names. No symbol may lead back to itself,
-and on every path each variable must be bound once, before it is used; `Grammar` rejects anything else.
-
-**The file** is TOML: ``symbol = ["template", [weight, "template"], …]`` with positive integers as weights and no
-newlines in templates.
-"""
+"""A probabilistic grammar with variables, with exact means over all its texts; ``stories.toml`` says how to read it."""
 
 import math
 import re
 from collections.abc import Callable
 from functools import cache
 from itertools import accumulate
+from statistics import fmean
 from typing import NamedTuple
 
 ARTICLES = ("a", "A")
@@ -32,37 +13,40 @@ PRONOUNS = {"they": ("she", "he"), "them": ("her", "him"), "their": ("her", "his
 PRONOUNS |= {form.title(): (she.title(), he.title()) for form, (she, he) in PRONOUNS.items()}
 
 _SLOT = re.compile(r"\{(?:(\w+) )?(\w+)(?:=(\w+))?\}")
+_WORD = re.compile(r"'?[A-Za-z-]+|[^ ]")
+
+
+def words(text: str) -> list[str]:
+    r"""Return the words of a text: runs of letters and hyphens, and each punctuation mark and newline by itself.
+
+    An apostrophe begins a new word. Spaces are dropped.
+
+    >>> words("Mia's owl, half-awake, hooted.\n")
+    ['Mia', "'s", 'owl', ',', 'half-awake', ',', 'hooted', '.', '\n']
+    """
+    return _WORD.findall(text)
+
+
+def word_positions(text: str) -> list[int]:
+    """Return the index of the first character of each of the `words` of a text.
+
+    >>> word_positions("Mia's owl.")
+    [0, 3, 6, 9]
+    """
+    return [match.start() for match in _WORD.finditer(text)]
 
 
 class Slot(NamedTuple):
-    """A slot of a template.
+    """A slot of a template."""
 
-    Attributes:
-        form: the article or pronoun, as it is written in the slot; "" for none.
-        symbol: the symbol drawn from, or that the variable is bound to.
-        variable: the variable that is bound or repeated; "" for none.
-        draws: True if the slot draws, False if it repeats a bound value.
-    """
-
-    form: str
-    symbol: str
-    variable: str
-    draws: bool
-
-    @property
-    def kind(self) -> str:
-        """What the slot requires a reader to recall: "pronoun", or the symbol."""
-        return "pronoun" if self.form in PRONOUNS else self.symbol
+    form: str  # the article or pronoun, as it is written in the slot; "" for none
+    symbol: str  # what is drawn from, or what the variable is bound to
+    variable: str  # what is bound or repeated; "" for none
+    draws: bool  # or else it repeats a bound value
 
 
 class Rule(NamedTuple):
-    """An alternative of a symbol.
-
-    Attributes:
-        log_prob: its log-probability in nats.
-        template: as in the table.
-        parts: the template cut into texts and slots.
-    """
+    """An alternative of a symbol: its log-probability in nats, its template, and the template's texts and slots."""
 
     log_prob: float
     template: str
@@ -70,11 +54,10 @@ class Rule(NamedTuple):
 
 
 class Grammar:
-    """A grammar, checked when it is created.
+    """A grammar whose texts are stories.
 
     Args:
-        table: symbol -> list of alternatives, each of them a template or a pair [weight, template]; for names,
-            symbol -> {"she": list of names, "he": list of names}.
+        table: symbol -> its alternatives, as the file has them.
 
     Attributes:
         rules: symbol -> its alternatives as `Rule`s.
@@ -83,46 +66,31 @@ class Grammar:
         variables: variable -> the symbol whose values it takes.
         gender: name -> 0 for she, 1 for he.
 
-    Raises:
-        ValueError: the table breaks one of the rules above; the message names the symbol and the template.
-
     >>> grammar = Grammar({"story": ["Ann met {a animal=pet}.", "Bo met no one."], "animal": ["owl", "cat"]})
-    >>> grammar.values["animal"]
-    ('owl', 'cat')
     >>> round(grammar.entropy() / math.log(2), 6)  # bits: one to choose the template, half the time one for the animal
     1.5
     """
 
     def __init__(self, table: dict):
-        alternatives = {symbol: _alternatives(symbol, entry) for symbol, entry in table.items()}
         names = [entry for entry in table.values() if isinstance(entry, dict)]
         self.gender = {name: sex for entry in names for sex, key in enumerate(("she", "he")) for name in entry[key]}
-        self.variables: dict[str, str] = {}
-        for symbol, weights in alternatives.items():
-            for template in weights:
-                for _, thing, variable in _SLOT.findall(template):
-                    if variable in table or (variable and self.variables.setdefault(variable, thing) != thing):
-                        taken = "a symbol" if variable in table else f"bound from {self.variables[variable]!r}"
-                        raise _wrong(symbol, template, f"variable {variable!r} is already {taken}; rename it")
-        self.choices = {symbol: tuple(accumulate(weights.values())) for symbol, weights in alternatives.items()}
+        weights = {symbol: _weights(entry) for symbol, entry in table.items()}
+        slots = [slot for templates in weights.values() for template in templates for slot in _SLOT.findall(template)]
+        self.variables = {variable: symbol for _, symbol, variable in slots if variable}
+        self.choices = {symbol: tuple(accumulate(each.values())) for symbol, each in weights.items()}
         self.values = {
-            symbol: tuple(weights)
-            for symbol, weights in alternatives.items()
-            if len(set(weights.values())) == 1 and "{" not in "".join(weights)
+            symbol: tuple(each)
+            for symbol, each in weights.items()
+            if len(set(each.values())) == 1 and "{" not in "".join(each)
         }
         self.rules = {
             symbol: tuple(
                 Rule(math.log(weight / self.choices[symbol][-1]), template, self._parts(symbol, template))
-                for template, weight in weights.items()
+                for template, weight in each.items()
             )
-            for symbol, weights in alternatives.items()
+            for symbol, each in weights.items()
         }
-        self._check_reach()
-        self.expect(lambda part, left: 0.0)  # walks every path, and so finds what is wrong on any of them
-
-    def slots(self, symbol: str) -> list[Slot]:
-        """Return the slots in all alternatives of a symbol, in order."""
-        return [part for rule in self.rules[symbol] for part in rule.parts if isinstance(part, Slot)]
+        self.entropy()  # walks every path, and so finds a variable that is bound twice or too early on any of them
 
     def written(self, form: str, value: str) -> tuple[str, str]:
         """Return a value as a form writes it: the article with a space ("" for none), and the value or its pronoun."""
@@ -134,31 +102,35 @@ class Grammar:
         """Return the entropy of a derivation in nats: the mean of −log p over all derivations."""
         return self.expect(lambda part, left: -part.log_prob if isinstance(part, Rule) else math.log(left or 1))
 
+    def expected_length(self, size: Callable[[str], int] = len) -> float:
+        """Return the mean size of a story, its newline included: of its characters, or of what `size` counts."""
+
+        def cost(part: str | Slot | Rule, left: int) -> float:
+            if isinstance(part, Slot):
+                return fmean(size("".join(self.written(part.form, value))) for value in self.values[part.symbol])
+            return size(part) if isinstance(part, str) else 0
+
+        return 1 + self.expect(cost)
+
+    def expected_words(self) -> float:
+        """Return the mean number of `words` in a story, its newline included."""
+        return self.expected_length(lambda text: len(words(text)))
+
+    def entropy_per_character(self) -> float:
+        """Return the floor in nats per character, newlines included."""
+        return self.entropy() / self.expected_length()
+
+    def entropy_per_word(self) -> float:
+        """Return the floor in nats per word, newlines included."""
+        return self.entropy() / self.expected_words()
+
     def expect(self, cost: Callable[[str | Slot | Rule, int], float]) -> float:
         """Return the exact mean, over all derivations, of a cost summed over the texts, slots and rules of each.
 
         The draws depend on which variables are bound, never on their values. It is therefore enough to carry the
-        distribution over sets of bound variables from slot to slot, together with the cost so far.
-
-        Args:
-            cost: maps a part to its cost; its second argument is the number of values to draw from where a value is
-                drawn, otherwise 0. Slots that lead to a symbol's alternatives have no cost of their own.
+        distribution over sets of bound variables from slot to slot, together with the cost so far. The second argument
+        of `cost` is the number of values that a slot draws from, or 0.
         """
-
-        def bind(slot: Slot, bound: frozenset[str], symbol: str, template: str) -> tuple[frozenset[str], int]:
-            name, left = slot.variable, len(self.values[slot.symbol])  # left: the number of values to draw from
-            if not slot.draws:
-                if name not in bound:
-                    raise _wrong(symbol, template, f"variable {name!r} can be used before it is bound")
-                return bound, 0
-            if not name:
-                return bound, left
-            if name in bound:
-                raise _wrong(symbol, template, f"variable {name!r} can be bound twice; rename one of the two")
-            left -= sum(self.variables[other] == slot.symbol for other in bound)
-            if not left:
-                raise _wrong(symbol, template, f"no value of {slot.symbol!r} is left for {name!r}; add one")
-            return bound | {name}, left
 
         @cache
         def walk(symbol: str, bound: frozenset[str]) -> dict:  # bound afterwards -> (probability, share of the cost)
@@ -171,7 +143,7 @@ class Grammar:
                         if isinstance(part, str):
                             steps = {held: (1.0, cost(part, 0))}
                         elif part.form or part.variable:
-                            after, left = bind(part, held, symbol, rule.template)
+                            after, left = self._bind(part, held)
                             steps = {after: (1.0, cost(part, left))}
                         else:
                             steps = walk(part.symbol, held)
@@ -185,78 +157,32 @@ class Grammar:
 
         return math.fsum(share for _, share in walk("story", frozenset()).values())
 
+    def _bind(self, slot: Slot, bound: frozenset[str]) -> tuple[frozenset[str], int]:
+        """Return the variables that are bound after a slot, and the number of values that it draws from."""
+        if slot.draws == (slot.variable in bound):
+            raise ValueError(f"variable {slot.variable!r} can be used before it is bound, or be bound twice, in {slot}")
+        if not slot.draws:
+            return bound, 0
+        others = sum(self.variables[other] == slot.symbol for other in bound) if slot.variable else 0
+        return bound | ({slot.variable} - {""}), len(self.values[slot.symbol]) - others
+
     def _parts(self, symbol: str, template: str) -> tuple[str | Slot, ...]:
-        """Cut a template into its text and slots, and check each slot."""
-        if re.search(r"[{}\n]", _SLOT.sub("", template)):
-            raise _wrong(symbol, template, "braces must enclose {[form ]thing[=variable]}, and newlines end stories")
-        if re.search(r"[\w'-]\{|\}[\w{-]", template) or not template:
-            raise _wrong(symbol, template, "text must not be empty, and spaces or marks must separate slots from words")
-        parts: list[str | Slot] = []
-        end = 0
+        """Cut a template into its texts and slots."""
+        parts, end = [], 0
         for match in _SLOT.finditer(template):
             form, thing, variable = match.groups(default="")
-            parts.append(template[end : match.start()])
+            draws = thing in self.choices
+            if not draws and thing not in self.variables:
+                raise ValueError(f"{thing!r} in {template!r} of {symbol!r} is neither a symbol nor a bound variable")
+            slot = Slot(form, thing, variable, True) if draws else Slot(form, self.variables[thing], thing, False)
+            parts += [template[end : match.start()], slot]
             end = match.end()
-            if thing in self.choices:
-                slot = Slot(form, thing, variable, draws=True)
-            elif thing in self.variables and not variable:
-                slot = Slot(form, self.variables[thing], variable=thing, draws=False)
-            else:
-                raise _wrong(symbol, template, f"{thing!r} is neither a symbol nor a variable that is bound somewhere")
-            if form and form not in ARTICLES and form not in PRONOUNS:
-                raise _wrong(
-                    symbol, template, f"{form!r} is not a form; the forms are {', '.join((*ARTICLES, *PRONOUNS))}"
-                )
-            if (form or variable) and slot.symbol not in self.values:
-                raise _wrong(symbol, template, f"{slot.symbol!r} must be plain values of equal weight for {match[0]}")
-            if form in PRONOUNS and slot.draws:
-                raise _wrong(symbol, template, f"{match[0]} has no name to stand for; bind one first")
-            if form in PRONOUNS and not set(self.values[slot.symbol]) <= set(self.gender):
-                raise _wrong(symbol, template, f"{slot.symbol!r} has no pronouns; give it two lists, she and he")
-            parts.append(slot)
         return tuple(part for part in (*parts, template[end:]) if part)
 
-    def _check_reach(self) -> None:
-        """Follow every slot from ``story``, and raise if a symbol contains itself or is never used."""
-        reached: set[str] = set()
 
-        def follow(symbol: str, above: tuple[str, ...]) -> None:
-            path = (*above, symbol)
-            if symbol in above:
-                raise ValueError(f"symbol {symbol!r} leads back to itself: {' > '.join(path)}; break the loop")
-            if symbol not in reached:
-                reached.add(symbol)
-                for slot in self.slots(symbol):
-                    follow(slot.symbol, path)
-
-        if "story" not in self.rules:
-            raise ValueError("there is no symbol 'story'; every story is drawn from it")
-        follow("story", ())
-        if unused := sorted(set(self.rules) - reached):
-            remedy = "use it in a template that 'story' leads to, or remove it"
-            raise ValueError(f"symbol {unused[0]!r} is never used; {remedy}")
-
-
-def _alternatives(symbol: str, entry: list | dict) -> dict[str, int]:
-    """Return the alternatives of a symbol as template -> weight, checked one by one."""
+def _weights(entry: list | dict) -> dict[str, int]:
+    """Return the alternatives of a symbol as template -> weight."""
     if isinstance(entry, dict):
-        if set(entry) != {"she", "he"} or not all(isinstance(names, list) for names in entry.values()):
-            raise ValueError(f"symbol {symbol!r} is {entry!r}; names come in two lists: she and he")
         entry = [*entry["she"], *entry["he"]]
-    if not isinstance(entry, list) or not entry:
-        raise ValueError(f"symbol {symbol!r} is {entry!r}; it must be a list of at least one alternative")
-    weights: dict[str, int] = {}
-    for alternative in entry:
-        match [1, alternative] if isinstance(alternative, str) else alternative:
-            case [_, str(template)] if template in weights:
-                raise _wrong(symbol, template, "this alternative occurs twice; keep one and give it the weight of both")
-            case [int(weight), str(template)] if weight > 0 and not isinstance(weight, bool):
-                weights[template] = weight
-            case _:
-                remedy = "write a template, or [weight, template] with a positive whole weight"
-                raise ValueError(f"symbol {symbol!r}: {alternative!r} is not an alternative; {remedy}")
-    return weights
-
-
-def _wrong(symbol: str, template: str, problem: str) -> ValueError:
-    return ValueError(f"symbol {symbol!r}, template {template!r}: {problem}")
+    pairs = ((1, alternative) if isinstance(alternative, str) else alternative for alternative in entry)
+    return {template: weight for weight, template in pairs}

@@ -7,29 +7,24 @@ from typing import NamedTuple
 
 import torch
 
-from unrolled.text.batches import Batch, padded, similar_lengths
-from unrolled.text.numbers import symbol_row
+from unrolled.text.batches import Batch, padded, similar_lengths, token_row
 
-Pair = tuple[torch.Tensor, torch.Tensor]
-"""What is read and what is answered: symbol numbers, (length,) each."""
+Pair = tuple[torch.Tensor, torch.Tensor]  # what is read and what is answered: tokens, (length,) each
 
 
 class PairBatch(NamedTuple):
     """Sources side by side and their targets, both padded at the end, as an encoder–decoder reads them.
 
     Attributes:
-        sources: symbol numbers, (batch, n).
+        sources: tokens, (batch, n).
         lengths: the number of symbols of each source without its pads, (batch,).
         inputs: what the decoder reads: the start symbol and the target but for its last symbol, (batch, m).
         targets: what it should say: the target with its end symbol, (batch, m).
         mask: True where the target is a symbol, False where it is a pad, (batch, m).
 
-    >>> batch = pad_pairs([(torch.tensor([5, 6, 7]), torch.tensor([7, 6, 5, 1])), (torch.tensor([5]),) * 2], start=0)
-    >>> batch.inputs
-    tensor([[0, 7, 6, 5],
-            [0, 0, 0, 0]])
-    >>> batch.mask[1].tolist(), batch.lengths.tolist()
-    ([True, False, False, False], [3, 1])
+    >>> batch = pad_pairs([(torch.tensor([5, 6]), torch.tensor([6, 5, 1])), (torch.tensor([5]),) * 2], start=0)
+    >>> batch.inputs.tolist(), batch.mask[1].tolist(), batch.lengths.tolist()
+    ([[0, 6, 5], [0, 0, 0]], [True, False, False], [2, 1])
     """
 
     sources: torch.Tensor
@@ -40,44 +35,31 @@ class PairBatch(NamedTuple):
 
 
 def pad_pairs(pairs: Sequence[Pair], *, start: int, pad: int = 0) -> PairBatch:
-    """Return sources with their targets as one batch.
+    """Return sources with their targets, which end with their end symbol, as one batch.
 
-    Args:
-        pairs: sources and targets; a target's last symbol is its end symbol.
-        start: what the decoder reads before the first symbol of a target.
-        pad: the number that fills up shorter rows; any symbol will do, since lengths and mask hide it.
-
-    Raises:
-        ValueError: there are no pairs, a source or a target is empty or does not consist of symbol numbers, or start or
-            pad is negative.
+    The decoder reads `start` before a target. Any symbol will do as a pad, since lengths and mask hide it.
     """
-    sources, targets = _columns(pairs, "source", "target", start=start, pad=pad)
+    sources = [token_row(source, f"source {number}") for number, (source, _) in enumerate(pairs)]
+    targets = [token_row(target, f"target {number}") for number, (_, target) in enumerate(pairs)]
     read, _, lengths = padded(sources, pad)
     inputs, mask, _ = padded([torch.cat([target.new_tensor([start]), target[:-1]]) for target in targets], pad)
     return PairBatch(read, lengths, inputs, padded(targets, pad)[0], mask)
 
 
 def pad_tagged(pairs: Sequence[Pair], *, pad: int = 0) -> Batch:
-    """Return sentences with a tag for each word as one batch: inputs are words, targets their tags.
-
-    Args:
-        pairs: the numbers of the words and of the tags of each sentence, equally many.
-        pad: the number that fills up shorter rows; any word will do, since lengths and mask hide it.
-
-    Raises:
-        ValueError: there are no sentences, one is empty, one has more words than tags or fewer, or they do not consist
-            of symbol numbers; or pad is negative.
+    """Return sentences, words with a tag for each, as one batch: inputs are words, targets their tags.
 
     >>> pad_tagged([(torch.tensor([5, 6]), torch.tensor([2, 1])), (torch.tensor([7]), torch.tensor([2]))]).mask
     tensor([[ True,  True],
             [ True, False]])
     """
-    words, tags = _columns(pairs, "sentence", "row of tags", pad=pad)
-    for number, (read, answered) in enumerate(zip(words, tags, strict=True)):
-        if len(read) != len(answered):
-            raise ValueError(f"sentence {number} has {len(read)} words and {len(answered)} tags; each word has one tag")
+    words = [token_row(read, f"sentence {number}") for number, (read, _) in enumerate(pairs)]
+    tags = [token_row(answered, f"row of tags {number}") for number, (_, answered) in enumerate(pairs)]
     inputs, mask, lengths = padded(words, pad)
-    return Batch(inputs, padded(tags, pad)[0], mask, lengths)
+    targets, _, answered = padded(tags, pad)
+    if not torch.equal(lengths, answered):
+        raise ValueError(f"there are {lengths.tolist()} words and {answered.tolist()} tags; each word has one tag")
+    return Batch(inputs, targets, mask, lengths)
 
 
 class Examples:
@@ -89,9 +71,6 @@ class Examples:
         padded: makes a batch of some pairs: `pad_tagged`, or `pad_pairs` with its start symbol.
         seed: of the orders.
 
-    Raises:
-        ValueError: there are no examples, or batch is below 1.
-
     >>> pairs = [(torch.arange(n), torch.arange(n)) for n in (2, 9, 3, 8)]
     >>> examples = Examples(pairs, batch=2, padded=pad_tagged)
     >>> len(examples), sorted(tuple(examples.batch_of(update).inputs.shape) for update in (0, 1))
@@ -99,17 +78,10 @@ class Examples:
     """
 
     def __init__(
-        self,
-        pairs: Sequence[Pair],
-        batch: int,
-        padded: Callable[[Sequence[Pair]], Batch | PairBatch],
-        *,
-        seed: int = 0,
+        self, pairs: Sequence[Pair], batch: int, padded: Callable[[Sequence[Pair]], Batch | PairBatch], *, seed: int = 0
     ):
-        if not len(pairs):
-            raise ValueError("there are no examples; give at least one")
-        if batch < 1:
-            raise ValueError(f"batch is {batch}; it must be 1 or more")
+        if batch < 1 or not len(pairs):
+            raise ValueError(f"batch is {batch}, for {len(pairs)} examples; both must be 1 or more")
         self.pairs, self.batch, self._padded, self._seed = list(pairs), batch, padded, seed
         self._lengths = torch.tensor([len(source) for source, _ in self.pairs])
         self._order = lru_cache(maxsize=2)(self._order_of)
@@ -129,7 +101,7 @@ class Examples:
 
     @property
     def digest(self) -> str:
-        """A short hash of the examples, which depends on all their symbols and their order."""
+        """A short hash of the examples and their order."""
         content = hashlib.sha256()
         for pair in self.pairs:
             for part in pair:
@@ -139,17 +111,3 @@ class Examples:
     def _order_of(self, passed: int) -> list[list[int]]:
         """Return the rows of each batch of a pass. (PyTorch uses no more than 32 bits of a seed.)"""
         return similar_lengths(self._lengths, self.batch, seed=(1_000_003 * self._seed + passed) % 2**32)
-
-
-def _columns(pairs: Sequence[Pair], read: str, answered: str, **symbols: int) -> list[list[torch.Tensor]]:
-    """Return what is read and what is answered, having checked them, and the numbers of the symbols put around them."""
-    for name, number in symbols.items():
-        if number < 0:
-            raise ValueError(f"{name} is {number}; the model reads it, so it cannot be negative")
-    if not len(pairs):
-        raise ValueError("there are no pairs; give at least one")
-    sources, targets = zip(*pairs, strict=True)
-    return [
-        [symbol_row(row, f"{name} {number}") for number, row in enumerate(column)]
-        for name, column in ((read, sources), (answered, targets))
-    ]

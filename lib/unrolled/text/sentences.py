@@ -5,7 +5,7 @@ import re
 from unrolled.text.grammar import Grammar, Slot
 
 _END = re.compile(r"(?<=[.!?]) |(?<=[.!?]\") |\n")
-_FIRST = 0xE000  # part n of a template, if a slot, is written as the character _FIRST + n, which no text has
+_FIRST = 0xE000  # the slots of a template are written as the characters from here on, which no text has
 
 
 def split_sentences(text: str) -> list[str]:
@@ -23,27 +23,19 @@ class SentenceForms:
     A sentence does not say which hero its story is about. One that is found here has the form of a sentence of the
     grammar, and need not fit the story in which it stands.
 
-    Args:
-        grammar: the grammar of the stories.
-
-    Example:
-        >>> pets = Grammar({"story": ["Ann met {a animal=pet}. The {pet} ran."], "animal": ["owl", "cat"]})
-        >>> forms = SentenceForms(pets)
-        >>> [sentence in forms for sentence in ("Ann met an owl.", "Ann met a owl.", "The cat ran.", "The cat.")]
-        [True, False, True, False]
+    >>> pets = Grammar({"story": ["Ann met {a animal=pet}. The {pet} ran."], "animal": ["owl", "cat"]})
+    >>> forms = SentenceForms(pets)
+    >>> [sentence in forms for sentence in ("Ann met an owl.", "Ann met a owl.", "The cat ran.", "The cat.")]
+    [True, False, True, False]
     """
 
     def __init__(self, grammar: Grammar):
         self.grammar = grammar
-        slots = {slot for symbol in grammar.rules for slot in grammar.slots(symbol) if slot.symbol in grammar.values}
-        self.written = {
-            slot: {"".join(grammar.written(slot.form, value)) for value in grammar.values[slot.symbol]}
-            for slot in slots
-        }
-        self.forms = [form for symbol in grammar.rules if self._is_whole(symbol) for form in self._own_forms(symbol)]
+        patterns = {pattern for symbol in grammar.rules if self._is_whole(symbol) for pattern in self._patterns(symbol)}
+        self._forms = [re.compile(pattern) for pattern in sorted(patterns)]
 
     def __contains__(self, sentence: str) -> bool:
-        return any(len(sentence) in self._ends(form, sentence, 0) for form in self.forms)
+        return any(form.fullmatch(sentence) for form in self._forms)
 
     def _is_whole(self, symbol: str) -> bool:
         """Tell whether a symbol is written as whole sentences: its alternatives end with one."""
@@ -52,32 +44,29 @@ class SentenceForms:
             return last.endswith((".", "!", "?", '"'))
         return not (last.form or last.variable) and self._is_whole(last.symbol)
 
-    def _own_forms(self, symbol: str) -> list[tuple[str | Slot, ...]]:
-        """Return the sentences of a symbol's templates as parts; a slot for whole sentences is left to its symbol."""
-        forms = []
+    def _patterns(self, symbol: str) -> list[str]:
+        """Return a pattern for each sentence of a symbol's templates; a slot for whole ones is left to its symbol."""
+        patterns = []
         for rule in self.grammar.rules[symbol]:
-            slots = {chr(_FIRST + number): part for number, part in enumerate(rule.parts) if isinstance(part, Slot)}
-            names = {slot: name for name, slot in slots.items()}
-            template = ""
+            template, slots = "", {}
             for part in rule.parts:
-                ends_one = isinstance(part, Slot) and not (part.form or part.variable) and self._is_whole(part.symbol)
-                template += "\n" if ends_one else names.get(part, part)
-            for sentence in split_sentences(template):
-                parts = re.split("([\ue000-\uf8ff])", sentence.strip())
-                forms.append(tuple(slots.get(part, part) for part in parts if part))
-        return [form for form in forms if form]
-
-    def _ends(self, parts: tuple[str | Slot, ...], text: str, start: int) -> set[int]:
-        """Return every place where these parts, written from `start` on in a text, can end."""
-        places = {start}
-        for part in parts:
-            before, places = places, set()
-            for place in before:
                 if isinstance(part, str):
-                    places |= {place + len(part)} if text.startswith(part, place) else set()
-                elif part in self.written:
-                    places |= {place + len(value) for value in self.written[part] if text.startswith(value, place)}
+                    template += part
+                elif not (part.form or part.variable) and self._is_whole(part.symbol):
+                    template += "\n"
                 else:
-                    for rule in self.grammar.rules[part.symbol]:
-                        places |= self._ends(rule.parts, text, place)
-        return places
+                    slots[mark := chr(_FIRST + len(slots))] = part
+                    template += mark
+            for sentence in map(str.strip, split_sentences(template)):
+                marks = (self._pattern(slots[each]) if each in slots else re.escape(each) for each in sentence)
+                patterns.append("".join(marks))
+        return [pattern for pattern in patterns if pattern]
+
+    def _pattern(self, slot: Slot) -> str:
+        """Return a pattern for all that a slot can be filled with."""
+        if values := self.grammar.values.get(slot.symbol):
+            ways = [re.escape("".join(self.grammar.written(slot.form, value))) for value in values]
+        else:
+            parts = [rule.parts for rule in self.grammar.rules[slot.symbol]]
+            ways = ["".join(re.escape(p) if isinstance(p, str) else self._pattern(p) for p in each) for each in parts]
+        return f"(?:{'|'.join(dict.fromkeys(ways))})"

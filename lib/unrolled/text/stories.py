@@ -1,7 +1,6 @@
 """The embedded corpus: short stories drawn from a grammar, so that the exact probability of the text is known.
 
-The grammar is in ``stories.toml``; `unrolled.text.grammar` explains how to read it. A corpus consists of whole stories,
-each ended by a newline. Templates contain no newline, so the boundaries between stories are unambiguous.
+The grammar is in ``stories.toml``. A corpus consists of whole stories, each ended by a newline, which none contains.
 
 **The floor.** The probability of a derivation is the product of the probabilities of its draws. Every story has exactly
 one derivation (the tests count them with a parser), so this product is the probability of the *text*. The mean of
@@ -11,176 +10,106 @@ given text, the value to compare with is −log p of that text.
 
 import math
 import random
-import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from itertools import accumulate
-from statistics import fmean
 from typing import NamedTuple, Self
 
-from unrolled.text.grammar import PRONOUNS, Grammar, Rule, Slot
+from unrolled.text.grammar import PRONOUNS, Grammar, Slot, word_positions, words
 
-_WORD = re.compile(r"'?[A-Za-z-]+|[^ ]")
-
-
-def words(text: str) -> list[str]:
-    r"""Return the words of a text: runs of letters and hyphens, and each punctuation mark and newline by itself.
-
-    An apostrophe begins a new word. Spaces are dropped.
-
-    >>> words("Mia's owl, half-awake, hooted.\n")
-    ['Mia', "'s", 'owl', ',', 'half-awake', ',', 'hooted', '.', '\n']
-    """
-    return _WORD.findall(text)
-
-
-def word_positions(text: str) -> list[int]:
-    """Return the index of the first character of each of the `words` of a text.
-
-    >>> word_positions("Mia's owl.")
-    [0, 3, 6, 9]
-    """
-    return [match.start() for match in _WORD.finditer(text)]
+__all__ = ["Draft", "Recall", "Story", "StoryCorpus", "corpus", "grammar", "word_positions", "words"]
 
 
 class Recall(NamedTuple):
     """A repeated mention of a bound value, which a reader can only predict by remembering it.
 
-    Attributes:
-        variable: the variable that is mentioned.
-        kind: "pronoun", or the variable's symbol: "name", "animal", "place", …
-        value: the text written there, without its article.
-        position: the index of its first character.
-        lag: the number of characters between the end of the previous mention and this position. For a pronoun any
-            mention of the variable counts, for everything else only a mention that wrote the value out.
+    The lag is the number of characters between the end of the previous mention and the position. For a pronoun any
+    mention of the variable counts, for everything else only a mention that wrote the value out.
 
     >>> corpus(1000).recalls[0]
     Recall(variable='hero', kind='name', value='Kitty', position=83, lag=29)
     """
 
     variable: str
-    kind: str
-    value: str
-    position: int
+    kind: str  # "pronoun", or the variable's symbol: "name", "animal", "place", …
+    value: str  # the text written there, without its article
+    position: int  # of its first character
     lag: int
 
 
 class Story(NamedTuple):
-    """A story drawn from a `StoryGrammar`.
+    """A story drawn from a grammar."""
 
-    Attributes:
-        text: without the newline that ends it in a corpus.
-        log_prob: the exact log-probability of the text, in nats.
-        recalls: the repeated mentions in it, in order.
-
-    >>> story = grammar().sample(random.Random(0))
-    >>> story.text[:56], round(story.log_prob, 2), len(story.recalls)
-    ('Once upon a time there was a gentle child called Kitty. ', -59.46, 16)
-    """
-
-    text: str
-    log_prob: float
-    recalls: tuple[Recall, ...]
-
-
-class StoryGrammar(Grammar):
-    """A grammar whose texts are stories. It draws them and computes their floor exactly.
-
-    The argument, attributes and errors are those of `Grammar`.
-
-    >>> pets = StoryGrammar({"story": ["Ann had {a animal=pet} and fed the {pet}."], "animal": ["owl", "cat"]})
-    >>> pets.sample(random.Random(0)).text
-    'Ann had a cat and fed the cat.'
-    >>> round(pets.entropy(), 4)  # ln 2: one choice between two animals
-    0.6931
-    """
-
-    def sample(self, rng: random.Random) -> Story:
-        """Draw a story. It only calls ``rng.random()``, so the same seed gives the same story everywhere."""
-        draft = Draft(self, rng)
-        draft.write("story")
-        return Story(draft.text, draft.log_prob, tuple(draft.recalls))
-
-    def expected_length(self) -> float:
-        """Return the mean number of characters in a story, its newline included."""
-        return self._expected_size(len)
-
-    def expected_words(self) -> float:
-        """Return the mean number of `words` in a story, its newline included."""
-        return self._expected_size(lambda text: len(words(text)))
-
-    def entropy_per_character(self) -> float:
-        """Return the floor in nats per character, newlines included."""
-        return self.entropy() / self.expected_length()
-
-    def entropy_per_word(self) -> float:
-        """Return the floor in nats per word, newlines included."""
-        return self.entropy() / self.expected_words()
-
-    def _expected_size(self, size: Callable[[str], int]) -> float:
-        """Return the mean over all stories of a size summed over texts and values as written; a newline adds 1."""
-
-        def cost(part: str | Slot | Rule, left: int) -> float:
-            if isinstance(part, Slot):
-                return fmean(size("".join(self.written(part.form, value))) for value in self.values[part.symbol])
-            return size(part) if isinstance(part, str) else 0
-
-        return 1 + self.expect(cost)
+    text: str  # without the newline that ends it in a corpus
+    log_prob: float  # the exact log-probability of the text, in nats
+    recalls: tuple[Recall, ...]  # in order
 
 
 class Draft:
-    """A story being written: its text so far, its log-probability, and where each variable was last mentioned."""
+    """A story being written. It only calls ``rng.random()``, so the same seed gives the same story everywhere.
 
-    def __init__(self, grammar: StoryGrammar, rng: random.Random):
+    Its `spans` say what each piece of the text is: (first character, end, symbol or lower-case form of a pronoun).
+
+    >>> pets = Grammar({"story": ["Ann had {a animal=pet} and fed the {pet}."], "animal": ["owl", "cat"]})
+    >>> Draft(pets, random.Random(0)).story().text
+    'Ann had a cat and fed the cat.'
+    """
+
+    def __init__(self, grammar: Grammar, rng: random.Random):
         self.grammar, self.rng = grammar, rng
         self.text, self.log_prob = "", 0.0
         self.recalls: list[Recall] = []
-        self.bound: dict[str, str] = {}
-        self.written_out: dict[str, int] = {}  # variable -> end of the last mention by its value
-        self.mentioned: dict[str, int] = {}  # variable -> end of the last mention in any form
+        self.spans: list[tuple[int, int, str]] = []
+        self._bound: dict[str, str] = {}
+        self._written_out: dict[str, int] = {}  # variable -> end of the last mention by its value
+        self._mentioned: dict[str, int] = {}  # variable -> end of the last mention in any form
 
-    def write(self, symbol: str) -> None:
+    def story(self) -> Story:
+        """Write a whole story and return it."""
+        self._write("story")
+        return Story(self.text, self.log_prob, tuple(self.recalls))
+
+    def _write(self, symbol: str) -> None:
         """Draw an alternative of the symbol and write its template."""
-        choices = self.grammar.choices[symbol]
+        start, choices = len(self.text), self.grammar.choices[symbol]
         rule = self.grammar.rules[symbol][bisect_right(choices, int(self.rng.random() * choices[-1]))]
         self.log_prob += rule.log_prob
         for part in rule.parts:
             if isinstance(part, str):
                 self.text += part
             elif part.form or part.variable:
-                self.mention(part)
+                self._mention(part)
             else:
-                self.write(part.symbol)
+                self._write(part.symbol)
+        self.spans.append((start, len(self.text), symbol))
 
-    def mention(self, slot: Slot) -> None:
+    def _mention(self, slot: Slot) -> None:
         """Write the value of a slot, drawn first if the slot draws."""
-        name = slot.variable
-        value = self.draw(slot) if slot.draws else self.bound[name]
-        article, value = self.grammar.written(slot.form, value)
+        name, is_pronoun = slot.variable, slot.form in PRONOUNS
+        article, value = self.grammar.written(slot.form, self._draw(slot) if slot.draws else self._bound[name])
         start = len(self.text) + len(article)
         self.text += article + value
+        self.spans.append((start, len(self.text), slot.form.lower() if is_pronoun else slot.symbol))
         if not slot.draws:
-            mentions = self.mentioned if slot.form in PRONOUNS else self.written_out
-            self.recalls.append(Recall(name, slot.kind, value, start, start - mentions[name]))
-        if name:
-            self.mentioned[name] = len(self.text)
-            if slot.form not in PRONOUNS:
-                self.written_out[name] = len(self.text)
+            before = (self._mentioned if is_pronoun else self._written_out)[name]
+            self.recalls.append(Recall(name, "pronoun" if is_pronoun else slot.symbol, value, start, start - before))
+        self._mentioned[name] = len(self.text)
+        if not is_pronoun:
+            self._written_out[name] = len(self.text)
 
-    def draw(self, slot: Slot) -> str:
+    def _draw(self, slot: Slot) -> str:
         """Draw the value of a slot, and bind it if the slot names a variable."""
         values = self.grammar.values[slot.symbol]
         if slot.variable:
-            taken = [value for name, value in self.bound.items() if self.grammar.variables[name] == slot.symbol]
+            taken = [value for name, value in self._bound.items() if self.grammar.variables[name] == slot.symbol]
             values = [value for value in values if value not in taken]
         value = values[int(self.rng.random() * len(values))]
         self.log_prob -= math.log(len(values))
         if slot.variable:
-            self.bound[slot.variable] = value
+            self._bound[slot.variable] = value
         return value
 
 
@@ -189,10 +118,10 @@ class StoryCorpus:
     """Whole stories, one after another, each ended by a newline; `corpus` draws them.
 
     Attributes:
-        stories: the stories, in order.
         text: all of them as one text.
         log_prob: the log-probability of the text in nats, given the number of stories.
         recalls: the recalls of all stories, with positions counted from the start of the text.
+        starts: the position of the first character of each story.
 
     >>> drawn = corpus(1000)
     >>> drawn.text[: drawn.text.index(".") + 1]
@@ -221,7 +150,6 @@ class StoryCorpus:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """The position of the first character of each story."""
         return tuple(accumulate((len(story.text) + 1 for story in self.stories[:-1]), initial=0))
 
     @property
@@ -230,52 +158,35 @@ class StoryCorpus:
         return -self.log_prob / len(self.text)
 
     def split(self, fraction: float = 0.9) -> tuple[Self, Self]:
-        """Cut the corpus in two at the story boundary nearest to this fraction of its characters.
-
-        Raises:
-            ValueError: the fraction is not strictly between 0 and 1, or a part would have no story.
-        """
-        if not 0 < fraction < 1:
-            raise ValueError(f"fraction is {fraction}; it must lie between 0 and 1, exclusive, such as 0.9")
+        """Cut the corpus in two at the story boundary nearest to this fraction of its characters."""
         ends = list(accumulate(len(story.text) + 1 for story in self.stories))
         cut = min(range(len(ends)), key=lambda story: abs(ends[story] - fraction * ends[-1])) + 1
-        if cut == len(ends):
-            raise ValueError(
-                f"fraction is {fraction}, but {len(ends)} stories cannot be cut there: a part would be empty; "
-                "take more characters or a fraction nearer to a half"
-            )
+        if not 0 < fraction < 1 or cut == len(ends):
+            raise ValueError(f"fraction is {fraction} of {len(ends)} stories, and each part needs one; take, say, 0.9")
         return StoryCorpus(self.stories[:cut]), StoryCorpus(self.stories[cut:])
 
 
 @cache
-def grammar() -> StoryGrammar:
+def grammar() -> Grammar:
     """Return the grammar of the book's stories; the file is read once.
 
     >>> f"{grammar().entropy_per_character():.4f} nats per character"
     '0.1058 nats per character'
     """
-    return StoryGrammar(tomllib.loads(resources.files(__package__).joinpath("stories.toml").read_text("utf-8")))
+    return Grammar(tomllib.loads(resources.files(__package__).joinpath("stories.toml").read_text("utf-8")))
 
 
 def corpus(characters: int = 1_000_000, seed: int = 0) -> StoryCorpus:
-    """Draw whole stories from the book's grammar until they have at least this many characters.
+    """Draw whole stories from the book's grammar until they have at least this many characters, newlines included.
 
-    Args:
-        characters: the least length of the text, newlines included.
-        seed: the same seed gives the same text, on every machine and Python version.
-
-    Raises:
-        ValueError: characters is not positive.
+    The same seed gives the same text, on every machine and Python version.
 
     >>> drawn = corpus(2000, seed=0)
     >>> len(drawn.stories), len(drawn.text)
     (4, 2486)
     """
-    if characters <= 0:
-        raise ValueError(f"characters is {characters}; ask for at least 1")
-    rng, source = random.Random(seed), grammar()
-    stories, length = [], 0
+    rng, stories, length = random.Random(seed), [], 0
     while length < characters:
-        stories.append(source.sample(rng))
+        stories.append(Draft(grammar(), rng).story())
         length += len(stories[-1].text) + 1
     return StoryCorpus(tuple(stories))

@@ -6,13 +6,11 @@ decides whether it stands for a person, as in "thanked her", or for an owner, as
 """
 
 import random
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from unrolled.text import stories
-from unrolled.text.grammar import ARTICLES, Slot
 
 CLASSES = (  # value lists of the grammar that are classes of words; pronouns are classes by their form
     *("name", "place", "animal", "object", "instrument", "person", "elder", "weather", "trick", "trait", "finish"),
@@ -24,9 +22,8 @@ OTHER = "other"
 class TaggedSentence(NamedTuple):
     """Words, and a tag for each of them.
 
-    Example:
-        >>> TaggedSentence(("show", "flights"), ("VERB", "NOUN")).tags
-        ('VERB', 'NOUN')
+    >>> TaggedSentence(("show", "flights"), ("VERB", "NOUN")).tags
+    ('VERB', 'NOUN')
     """
 
     words: tuple[str, ...]
@@ -35,17 +32,11 @@ class TaggedSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class TaggedCorpus:
-    """Tagged sentences in three parts.
+    """Tagged sentences in three parts: to learn from, to choose by, to report on.
 
-    Attributes:
-        train: what to learn from.
-        validation: what to choose by.
-        test: what to report on, once.
-
-    Example:
-        >>> corpus = tagged_stories(train=3, validation=1, test=1)
-        >>> len(corpus.train), corpus.train[0].words[:4], corpus.train[0].tags[:4]
-        (3, ('Once', 'upon', 'a', 'time'), ('other', 'other', 'other', 'other'))
+    >>> corpus = tagged_stories(train=3, validation=1, test=1)
+    >>> len(corpus.train), corpus.train[0].words[:4], corpus.train[0].tags[:4]
+    (3, ('Once', 'upon', 'a', 'time'), ('other', 'other', 'other', 'other'))
     """
 
     train: tuple[TaggedSentence, ...]
@@ -63,76 +54,33 @@ class TaggedCorpus:
         return tuple(sorted({tag for sentence in self.train for tag in sentence.tags}))
 
 
-class _TaggedDraft(stories.Draft):
-    """A story being written, with the place of each word that has a class: (start, end, class)."""
-
-    def __init__(self, rng: random.Random):
-        super().__init__(stories.grammar(), rng)
-        self.spans: list[tuple[int, int, str]] = []
-
-    def write(self, symbol: str) -> None:
-        start = len(self.text)
-        super().write(symbol)
-        self._note(start, symbol)
-
-    def mention(self, slot: Slot) -> None:
-        start = len(self.text)
-        super().mention(slot)
-        if slot.form in ARTICLES:
-            start = self.text.index(" ", start) + 1
-        self._note(start, slot.kind if slot.kind != "pronoun" else slot.form.lower())
-
-    def _note(self, start: int, kind: str) -> None:
-        if kind in CLASSES:
-            self.spans.append((start, len(self.text), kind))
-
-
 def tag_story(rng: random.Random) -> TaggedSentence:
     """Draw a story and return its words with their classes, one of `CLASSES` or `OTHER`, and its line break.
 
-    The draws are those of `StoryGrammar.sample`: the same seed gives the same story.
-
-    Args:
-        rng: the source of the draws.
+    The draws are those of `stories.corpus`: the same seed gives the same story.
     """
-    draft = _TaggedDraft(rng)
-    draft.write("story")
-    starts = [start for start, *_ in draft.spans]
-    tags = []
-    for position in stories.word_positions(draft.text):
-        span = draft.spans[bisect_right(starts, position) - 1] if starts and starts[0] <= position else (0, 0, OTHER)
-        tags.append(span[2] if position < span[1] else OTHER)
-    return TaggedSentence((*stories.words(draft.text), "\n"), (*tags, OTHER))
+    draft = stories.Draft(stories.grammar(), rng)
+    text = draft.story().text
+    tag_at = {at: kind for start, end, kind in draft.spans if kind in CLASSES for at in range(start, end)}
+    tags = [tag_at.get(position, OTHER) for position in stories.word_positions(text)]
+    return TaggedSentence((*stories.words(text), "\n"), (*tags, OTHER))
 
 
 def tagged_stories(train: int, validation: int, test: int, seed: int = 0) -> TaggedCorpus:
-    """Return tagged stories from the book's grammar, each part drawn by itself.
+    """Return so many tagged stories from the book's grammar in each part, which is drawn by itself.
 
-    Args:
-        train: the number of stories to learn from.
-        validation: the number to choose by.
-        test: the number to report on.
-        seed: the same seed gives the same stories; parts of other sizes begin alike.
-
-    Raises:
-        ValueError: a number is below 1.
+    The same seed gives the same stories; parts of other sizes begin alike.
     """
-    if min(train, validation, test) < 1:
-        raise ValueError(f"the parts have {train}, {validation} and {test} stories; each needs at least 1")
-
-    def drawn(part: int, count: int) -> tuple[TaggedSentence, ...]:
-        rng = random.Random(1_000_000 * part + seed)
-        return tuple(tag_story(rng) for _ in range(count))
-
-    return TaggedCorpus(drawn(0, train), drawn(1, validation), drawn(2, test))
+    rngs = [random.Random(1_000_000 * part + seed) for part in range(3)]
+    sizes = zip(rngs, (train, validation, test), strict=True)
+    return TaggedCorpus(*(tuple(tag_story(rng) for _ in range(count)) for rng, count in sizes))
 
 
 def ambiguous_words(sentences: Iterable[TaggedSentence]) -> set[str]:
     """Return the words that have more than one tag in these sentences.
 
-    Example:
-        >>> sorted(ambiguous_words([TaggedSentence(("flight", "a", "flight"), ("NOUN", "DET", "VERB"))]))
-        ['flight']
+    >>> sorted(ambiguous_words([TaggedSentence(("flight", "a", "flight"), ("NOUN", "DET", "VERB"))]))
+    ['flight']
     """
     tags: dict[str, set[str]] = {}
     for sentence in sentences:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 from typing import Self
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from unrolled.text.numbers import check_range, symbol_numbers
 
 UNKNOWN = "<unk>"
-NONE = -1  # the number of a symbol before the beginning or after the end of a text, and of an n-gram never seen
+NONE = -1  # in place of a token: before the beginning or after the end of a text, and for an n-gram never seen
 _WORD = re.compile(r"\n|\S+")
 _PRINTED = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")
 
@@ -20,13 +19,8 @@ _PRINTED = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")
 def split_words(text: str) -> list[str]:
     r"""Return the words of a text that is already tokenised, as WikiText-2 is: whatever stands between white space.
 
-    A line break is a word too, "\n", counted as ``<eos>`` in the published figures for WikiText-2. Tokens such as
-    ``<unk>`` and ``@-@`` stay whole. In the book's stories punctuation touches the words: split those with
-    `unrolled.text.stories.words`. All white space other than line breaks is lost: ``" ".join(words)`` has exactly one
-    space between any two words.
-
-    Args:
-        text: any text; the list is empty if it holds neither a word nor a line break.
+    A line break is a word too, "\n", counted as ``<eos>`` in the published figures for WikiText-2; other white space is
+    lost. In the book's stories punctuation touches the words: split those with `unrolled.text.stories.words`.
 
     >>> split_words("the cat  saw <unk> \n")
     ['the', 'cat', 'saw', '<unk>', '\n']
@@ -37,8 +31,7 @@ def split_words(text: str) -> list[str]:
 def tokenise(text: str) -> list[str]:
     r"""Return the words, numbers, punctuation marks and line breaks of a text as it is printed, in any script.
 
-    What an apostrophe or a hyphen joins is one word. All other white space is lost. `split_words` is for a text in
-    which spaces already stand between the marks.
+    What an apostrophe or a hyphen joins is one word. All other white space is lost.
 
     >>> tokenise("Half-awake, she didn't see 3 owls…\n")
     ['Half-awake', ',', 'she', "didn't", 'see', '3', 'owls', '…', '\n']
@@ -47,8 +40,6 @@ def tokenise(text: str) -> list[str]:
 
 
 class _Symbols:
-    """Symbols and their numbers, as every vocabulary has them."""
-
     def __init__(self, symbols: Iterable[str]):
         self.symbols = tuple(symbols)
         self._number = {symbol: number for number, symbol in enumerate(self.symbols)}
@@ -60,25 +51,16 @@ class _Symbols:
         return symbol in self._number
 
     def _look_up(self, numbers: Iterable[int]) -> list[str]:
-        """Return the symbols with these numbers."""
+        """Return the symbols with these numbers, and refuse what is not the number of one."""
         if not isinstance(numbers, (torch.Tensor, np.ndarray)):
             numbers = list(numbers)
-        checked = symbol_numbers(numbers, ("length",), "numbers", empty=True)
-        check_range(checked, len(self), "numbers")
-        return [self.symbols[number] for number in checked.tolist()]
+        numbers = symbol_numbers(numbers, ("length",), "numbers", empty=True)
+        check_range(numbers, len(self), "numbers")
+        return [self.symbols[number] for number in numbers.tolist()]
 
 
 class Vocabulary(_Symbols):
-    """Number the distinct characters of a text in the order of their code points, from 0.
-
-    Args:
-        text: the text whose characters make up the vocabulary.
-
-    Attributes:
-        symbols: the characters, a tuple in the order of their numbers.
-
-    Raises:
-        ValueError: the text is empty.
+    """Number the distinct characters of a text, its `symbols`, in the order of their code points, from 0.
 
     >>> vocabulary = Vocabulary("banana")
     >>> vocabulary.symbols
@@ -93,7 +75,7 @@ class Vocabulary(_Symbols):
         if not text:
             raise ValueError("the text is empty; a vocabulary needs a text with at least one character")
         super().__init__(sorted(set(text)))
-        self._table = np.full(ord(self.symbols[-1]) + 1, -1, dtype=np.int64)
+        self._table = np.full(ord(self.symbols[-1]) + 1, -1, dtype=np.int64)  # code point -> number
         self._table[[ord(symbol) for symbol in self.symbols]] = np.arange(len(self.symbols))
 
     def __getitem__(self, symbol: str) -> int:
@@ -101,50 +83,32 @@ class Vocabulary(_Symbols):
         return self._number[symbol]
 
     def encode(self, text: str) -> torch.Tensor:
-        """Return the numbers of a text's characters, int64, shape (len(text),).
-
-        Raises:
-            ValueError: the text is empty or has a character outside the vocabulary, which is named with its position.
-        """
-        if not text:
-            raise ValueError("the text is empty; there is nothing to encode")
+        """Return the tokens of a text, int64, (len(text),); refuse a character outside the vocabulary."""
         points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
         known = points < len(self._table)
-        numbers = np.where(known, self._table[np.where(known, points, 0)], -1)
-        if (numbers < 0).any():
-            at = int(np.argmax(numbers < 0))
+        tokens = np.where(known, self._table[np.where(known, points, 0)], -1)
+        if (tokens < 0).any():
+            at = int(np.argmax(tokens < 0))
             raise ValueError(
                 f"{text[at]!r} at position {at} is not among the {len(self)} symbols of this vocabulary; "
                 "build the vocabulary from a text that has it, or replace it"
             )
-        return torch.from_numpy(numbers)
+        return torch.from_numpy(tokens)
 
-    def decode(self, numbers: Iterable[int]) -> str:
-        """Return the text with these numbers; decoding an encoded text restores it exactly.
-
-        Raises:
-            ValueError: a number is no integer, or outside 0 … len(self) − 1.
-        """
-        return "".join(self._look_up(numbers))
+    def decode(self, tokens: Iterable[int]) -> str:
+        """Return the text of tokens; decoding an encoded text restores it exactly."""
+        return "".join(self._look_up(tokens))
 
 
 class WordVocabulary(_Symbols):
     """Number the most frequent words of a corpus; every other word becomes ``<unk>``, which has number 0.
 
-    After ``<unk>`` come the words from the most frequent to the rarest, ties in the order of their code points. An
-    ``<unk>`` in the corpus itself, as in WikiText-2, is the same symbol.
+    After ``<unk>`` come the words from the most frequent to the rarest, ties in the order of their code points: the
+    `symbols`. An ``<unk>`` in the corpus itself, as in WikiText-2, is the same symbol.
 
     Args:
         words: the words of the corpus, in any order, from `split_words` or `unrolled.text.stories.words`.
         size: the largest number of symbols, ``<unk>`` included; None keeps every word.
-
-    Attributes:
-        symbols: ``<unk>`` and the words, a tuple in the order of their numbers.
-        unknown: the number of ``<unk>``, 0.
-
-    Raises:
-        TypeError: words is a text that has not been split.
-        ValueError: there are no words, or size is below 2.
 
     >>> vocabulary = WordVocabulary(["the", "cat", "saw", "the", "dog"], size=3)
     >>> vocabulary.symbols
@@ -158,17 +122,18 @@ class WordVocabulary(_Symbols):
     unknown = 0
 
     def __init__(self, words: Sequence[str], size: int | None = None):
-        _check_words(words, "a vocabulary needs at least one")
-        if size is not None and size < 2:
-            raise ValueError(f"size is {size}; it must be 2 or more, for {UNKNOWN} and at least one word")
-        counts = Counter(words)
+        if not len(words) or (size is not None and size < 2):
+            raise ValueError(
+                f"there are {len(words)} words and size is {size}; give at least one word, and size 2 or more"
+            )
+        counts = Counter(_split(words))
         counts.pop(UNKNOWN, None)
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
         super().__init__([UNKNOWN, *ranked][:size])
 
     @classmethod
     def of(cls, symbols: Iterable[str]) -> Self:
-        """Return the vocabulary with exactly these `symbols`, ``<unk>`` first, in this order."""
+        """Return the vocabulary with exactly these `symbols`, the one for unknown words first, in this order."""
         vocabulary = cls.__new__(cls)
         _Symbols.__init__(vocabulary, symbols)
         return vocabulary
@@ -178,28 +143,16 @@ class WordVocabulary(_Symbols):
         return self._number.get(word, self.unknown)
 
     def encode(self, words: Sequence[str]) -> torch.Tensor:
-        """Return the numbers of words, int64, shape (len(words),); words outside the vocabulary get `unknown`.
+        """Return the tokens of words, int64, (len(words),); words outside the vocabulary get `unknown`."""
+        return torch.tensor([self[word] for word in _split(words)], dtype=torch.int64)
 
-        Raises:
-            TypeError: words is a text that has not been split.
-            ValueError: there are no words.
-        """
-        _check_words(words, "there is nothing to encode")
-        numbers = map(self._number.get, words, repeat(self.unknown))
-        return torch.from_numpy(np.fromiter(numbers, dtype=np.int64, count=len(words)))
-
-    def decode(self, numbers: Iterable[int]) -> list[str]:
-        """Return the words with these numbers, ``<unk>`` for words that were not in the vocabulary.
-
-        Raises:
-            ValueError: a number is no integer, or outside 0 … len(self) − 1.
-        """
-        return self._look_up(numbers)
+    def decode(self, tokens: Iterable[int]) -> list[str]:
+        """Return the words of tokens, ``<unk>`` for words that were not in the vocabulary."""
+        return self._look_up(tokens)
 
 
-def _check_words(words: Sequence[str], need: str) -> None:
-    """Raise if words is a text instead of a list of words, or empty; `need` says why it may not be empty."""
+def _split(words: Sequence[str]) -> Sequence[str]:
+    """Return words, and refuse a text, which would be taken for a list of words of one letter each."""
     if isinstance(words, str):
         raise TypeError(f"words is the text {words[:20]!r}; split it first, for example with split_words")
-    if not len(words):
-        raise ValueError(f"words is empty; {need}")
+    return words
