@@ -43,9 +43,7 @@ def lag_of(left: np.ndarray, share: float = 0.5) -> np.ndarray:
         The lags, (…,); infinite where more than the share is left at the last one.
     """
     if np.isnan(left).any() or not 0 < share < left[..., 0].min():
-        raise ValueError(
-            f"share is {share}, and {left[..., 0].min()} is left at lag 0; a share lies between 0 and that"
-        )
+        raise ValueError(f"share is {share}; it lies between 0 and what is left at lag 0, and no lag has NaN left")
     after = (left <= share).argmax(axis=-1, keepdims=True)  # (…, 1): the first lag with no more left; 0 if none has
     low, high = (np.take_along_axis(left, lag, axis=-1) for lag in (np.maximum(after - 1, 0), after))
     with np.errstate(divide="ignore", invalid="ignore"):

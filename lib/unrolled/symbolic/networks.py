@@ -1,11 +1,7 @@
 """A vanilla network, an LSTM and a GRU by SymPy: what one step of each computes.
 
-    network = LSTM(hidden=2, inputs=2, symbols=2, steps=2)
-    network.brute("W_f")                        the loss written out, and differentiated
-    network.recursion("W_f")                    the derivative carried back from step to step
-    bptt.lstm.backward(network.trace()).W_f     what the code by hand computes on symbols
-
-`symbolic.difference` compares the three; `symbolic.recurrence` has all that does not depend on the cell.
+`bptt.lstm.backward(network.trace())` runs the code by hand on the symbols of a network; `symbolic.recurrence` has all
+that does not depend on the cell.
 """
 
 from collections.abc import Iterable
