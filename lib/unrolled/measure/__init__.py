@@ -2,7 +2,7 @@
 
 `evaluation` scores a text, `recall` tests what was remembered, and `comparison` asks whether a difference would come
 out the same again. `gradients` and `jacobians` follow the derivative back through time; `neurons` and `influence` look
-at single units and tokens, and `probes` ask what a linear classifier reads off the states. `submission` scores a model
+at single units and symbols, and `probes` ask what a linear classifier reads off the states. `submission` scores a model
 that somebody else wrote. `hardware` times the machine, and `memory` counts what a backward pass keeps.
 """
 
@@ -11,5 +11,18 @@ from unrolled.measure.evaluation import Score, evaluate, mixed, token_nats
 from unrolled.measure.influence import symbol_influence
 from unrolled.measure.recall import recall_by_lag
 
-__all__ = ["Score", "comparison", "evaluate", "gradients", "hardware", "memory", "mixed", "neurons", "probes"]
-__all__ += ["recall_by_lag", "submission", "symbol_influence", "token_nats"]
+__all__ = [
+    "Score",
+    "comparison",
+    "evaluate",
+    "gradients",
+    "hardware",
+    "memory",
+    "mixed",
+    "neurons",
+    "probes",
+    "recall_by_lag",
+    "submission",
+    "symbol_influence",
+    "token_nats",
+]
