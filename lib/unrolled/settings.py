@@ -12,7 +12,6 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-LAST = 2**32 - 1  # the last seed that every generator takes
 Amount = TypeVar("Amount")
 
 
@@ -46,8 +45,8 @@ def device() -> torch.device:
 def begin() -> int:
     """Seed every generator, and return the base seed; a chapter calls this once, at its top."""
     text = os.environ.get("UNROLLED_SEED", "0")
-    if not text.isdecimal() or int(text) > LAST:
-        raise ValueError(f"UNROLLED_SEED is {text!r}; it must be an integer from 0 to {LAST}")
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise ValueError(f"UNROLLED_SEED is {text!r}; it must be an integer from 0 to {2**32 - 1}")
     seed = int(text)
     random.seed(seed)
     np.random.seed(seed)
