@@ -1,4 +1,6 @@
-"""The switches: profile, budget, seed, threads, device."""
+"""The switches: profile, device, seed."""
+
+import random
 
 import numpy as np
 import pytest
@@ -7,43 +9,38 @@ import torch
 from unrolled import settings
 
 
-def test_the_default_profile_is_quick_and_budgets_follow_it(monkeypatch):
+def test_the_default_profile_is_quick_and_budgets_and_devices_follow_it(monkeypatch):
     monkeypatch.delenv("UNROLLED_PROFILE", raising=False)
-    assert settings.profile() == "quick" and settings.budget(3, 30) == 3
-    assert settings.device() == torch.device("cpu")
+    monkeypatch.delenv("UNROLLED_DEVICE", raising=False)
+    monkeypatch.setattr(settings, "devices", lambda: ["cuda", "cpu"])
+    assert settings.budget(3, 30) == 3 and settings.device() == torch.device("cpu")
     monkeypatch.setenv("UNROLLED_PROFILE", "full")
-    assert settings.profile() == "full" and settings.budget(3, 30) == 30
-
-
-def test_an_unknown_profile_is_named(monkeypatch):
-    monkeypatch.setenv("UNROLLED_PROFILE", "fast")
-    with pytest.raises(ValueError, match="'fast'; it can be one of quick, full"):
-        settings.profile()
+    assert settings.budget(3, 30) == 30 and settings.device() == torch.device("cuda")
+    monkeypatch.setenv("UNROLLED_DEVICE", "cpu")
+    assert settings.device() == torch.device("cpu")
 
 
 def test_the_seed_decides_every_generator(monkeypatch):
-    monkeypatch.setenv("UNROLLED_SEED", "7")
-    draws = []
-    for _ in range(2):
-        assert settings.begin() == 7
-        draws.append((np.random.rand(), torch.rand(1).item()))
-    monkeypatch.setenv("UNROLLED_SEED", "8")
-    assert settings.begin() == 8
-    assert draws[0] == draws[1] != (np.random.rand(), torch.rand(1).item())
+    def draws(seed):
+        monkeypatch.setenv("UNROLLED_SEED", seed)
+        assert settings.begin() == int(seed)
+        return random.random(), np.random.rand(), torch.rand(1).item()
+
+    assert draws("7") == draws("7")
+    assert all(one != other for one, other in zip(draws("7"), draws("8"), strict=True))
 
 
 @pytest.mark.parametrize(
-    "variable, value", [("UNROLLED_SEED", "-1"), ("UNROLLED_THREADS", "0"), ("UNROLLED_SEED", "x")]
+    "variable, value, says",
+    [
+        ("UNROLLED_PROFILE", "fast", "it can be one of quick, full"),
+        ("UNROLLED_DEVICE", "abacus", "on this machine it can be one of .*cpu"),
+        ("UNROLLED_SEED", "-1", "it must be an integer from 0 to 4294967295"),
+        ("UNROLLED_SEED", "4294967296", "it must be an integer"),
+        ("UNROLLED_SEED", "x", "it must be an integer"),
+    ],
 )
-def test_a_bad_number_is_named(monkeypatch, variable, value):
+def test_an_unknown_value_is_named(monkeypatch, variable, value, says):
     monkeypatch.setenv(variable, value)
-    with pytest.raises(ValueError, match=f"{variable} is '{value}'"):
-        settings.begin()
-
-
-def test_threads_are_set(monkeypatch):
-    before = torch.get_num_threads()
-    monkeypatch.setenv("UNROLLED_THREADS", "1")
-    settings.begin()
-    assert torch.get_num_threads() == 1
-    torch.set_num_threads(before)
+    with pytest.raises(ValueError, match=f"^{variable} is '{value}'; {says}"):
+        settings.device(), settings.begin()

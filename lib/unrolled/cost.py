@@ -22,11 +22,11 @@ class Cost(NamedTuple):
 
     Attributes:
         parameters: the number of weights and biases.
-        flops: floating-point operations of the matrix products for one symbol, forward: a product of (m, n) with (n, k)
+        flops: floating-point operations of the matrix products for one token, forward: a product of (m, n) with (n, k)
             has 2 m n k. The backward pass has twice as many. Sums, products and nonlinearities of single numbers are
             left out, as in `torch.utils.flop_counter`.
-        kept: how many numbers a symbol leaves behind for the backward pass, the layer's input included.
-        state: how many numbers are carried from one symbol to the next when the network is used.
+        kept: how many numbers a token leaves behind for the backward pass, the layer's input included.
+        state: how many numbers are carried from one token to the next when the network is used.
     """
 
     parameters: Any
@@ -38,25 +38,10 @@ class Cost(NamedTuple):
         return Cost(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
 
 
-def _check(**sizes: Any) -> None:
-    """Raise ValueError where a size is a number below 1; symbols stay as they are."""
-    for name, size in sizes.items():
-        if isinstance(size, int | float) and not size >= 1:
-            raise ValueError(f"{name} is {size}; a size must be 1 or more")
-
-
 def recurrent(kind: str, d: Any, h: Any) -> Cost:
-    """Return the cost of a layer of one of the book's cells, with one bias for each block.
+    """Return the cost of a layer of one of `CELLS`, from d inputs to h units, with one bias for each block.
 
         parameters = blocks · (h (h + d) + h),   flops = 2 · blocks · h (h + d)
-
-    Args:
-        kind: one of `CELLS`.
-        d: the length of an input vector.
-        h: the hidden size.
-
-    Raises:
-        ValueError: an unknown kind, or a size below 1.
 
     Example:
         >>> recurrent("lstm", 512, 512)
@@ -68,14 +53,13 @@ def recurrent(kind: str, d: Any, h: Any) -> Cost:
     """
     if kind not in CELLS:
         raise ValueError(f"kind is {kind!r}; it can be one of {', '.join(CELLS)}")
-    _check(d=d, h=h)
     blocks, kept, carried = CELLS[kind]
     width = d if kind in NOT_RECURRENT else h + d
     return Cost(blocks * (h * width + h), 2 * blocks * h * width, kept * h + d, carried * h)
 
 
 def attention(h: Any, n: Any, heads: Any = 1) -> Cost:
-    """Return the cost of a layer of self-attention whose symbols look at n symbols each.
+    """Return the cost of a layer of self-attention of h units whose tokens look at n tokens each, themselves included.
 
         parameters = 4 h² + 4 h,   flops = 8 h² + 4 n h
 
@@ -84,77 +68,35 @@ def attention(h: Any, n: Any, heads: Any = 1) -> Cost:
     input, the query and the key, as they are and scaled, the value, and what goes into the last product. (Kernels that
     compute the scores again in the backward pass keep 5 h numbers and one for each head.) The state is the cache of all
     keys and values.
-
-    Args:
-        h: the length of a symbol's vector.
-        n: how many symbols each symbol looks at, itself included.
-        heads: the number of heads, which divides h.
-
-    Raises:
-        ValueError: a size is below 1, or the heads do not divide h.
-
-    Example:
-        >>> attention(512, 1024).flops == 8 * 512**2 + 4 * 1024 * 512
-        True
-        >>> attention(512, 1024).state  # a GRU of this size carries 512
-        1048576
     """
-    _check(h=h, n=n, heads=heads)
-    if isinstance(h, int) and isinstance(heads, int) and h % heads:
-        raise ValueError(f"heads is {heads}, which does not divide h, {h}")
     return Cost(4 * h * h + 4 * h, 8 * h * h + 4 * n * h, 7 * h + n * heads, 2 * n * h)
 
 
 def feed_forward(h: Any, width: Any) -> Cost:
-    """Return the cost of two products, from h to some width and back, with a nonlinearity between.
-
-    Example:
-        >>> feed_forward(512, 2048).parameters
-        2099712
-    """
-    _check(h=h, width=width)
+    """Return the cost of two products, from h to some width and back, with a nonlinearity between."""
     return Cost(2 * h * width + width + h, 4 * h * width, 2 * width + h, 0 * h)
 
 
 def norm(h: Any) -> Cost:
     """Return the cost of a layer normalisation, which keeps its input, its mean and its spread."""
-    _check(h=h)
     return Cost(2 * h, 0 * h, h + 2, 0 * h)
 
 
 def transformer_layer(h: Any, n: Any, heads: Any = 1) -> Cost:
-    """Return the cost of a layer of a transformer: attention, a feed-forward part of width 4 h, two normalisations.
+    """Return the cost of a transformer's layer: `attention`, a feed-forward part of width 4 h, two normalisations.
 
-        parameters = 12 h² + 13 h,   flops = 24 h² + 4 n h
-
-    The arguments are those of `attention`.
-
-    Example:
-        >>> transformer_layer(512, 1024).parameters
-        3152384
+    parameters = 12 h² + 13 h,   flops = 24 h² + 4 n h
     """
     return attention(h, n, heads) + feed_forward(h, 4 * h) + norm(h) + norm(h)
 
 
 def output(V: Any, h: Any) -> Cost:
-    """Return the cost of the layer that turns a state into V logits; it keeps the probabilities.
-
-    Example:
-        >>> output(50_000, 512).parameters
-        25650000
-    """
-    _check(V=V, h=h)
+    """Return the cost of the layer that turns a state of h numbers into V logits; it keeps the probabilities."""
     return Cost(V * h + V, 2 * V * h, 1 * V, 0 * V)
 
 
 def embedding(V: Any, d: Any) -> Cost:
-    """Return the cost of looking up a symbol's vector: many parameters, and no operation.
-
-    Example:
-        >>> embedding(50_000, 512)
-        Cost(parameters=25600000, flops=0, kept=0, state=0)
-    """
-    _check(V=V, d=d)
+    """Return the cost of looking up the vector of one of V tokens, of length d: many parameters, and no operation."""
     return Cost(V * d, 0 * d, 0 * d, 0 * d)
 
 
@@ -170,30 +112,14 @@ def intensity(rows: Any, columns: Any, batch: Any, number_bytes: Any = 4) -> Any
         rows, columns: the shape of the matrix.
         batch: how many vectors it is multiplied with at once.
         number_bytes: the bytes of a number: 4 of float32, 2 of float16.
-
-    Raises:
-        ValueError: the matrix or the batch has a size below 1.
-
-    Example:
-        >>> round(intensity(512, 512, batch=1), 2), round(intensity(512, 512, batch=256), 1)
-        (0.5, 64.0)
     """
-    _check(rows=rows, columns=columns, batch=batch)
     return 2 * rows * columns * batch / (number_bytes * (rows * columns + columns * batch + rows * batch))
 
 
 def roof(intensity: float, peak: float, bandwidth: float) -> float:
     """Return the most operations a second that a machine can do at an intensity (:eq:`eq-cost-roof`, Williams 2009).
 
-    Either the arithmetic units are busy all the time, or the way to memory is.
-
-    Args:
-        intensity: operations for each byte moved.
-        peak: the machine's operations a second where nothing has to be waited for.
-        bandwidth: the bytes a second that it can move.
-
-    Example:
-        >>> roof(0.5, peak=1e12, bandwidth=1e11), roof(64, peak=1e12, bandwidth=1e11)
-        (50000000000.0, 1000000000000.0)
+    Either the arithmetic units are busy all the time, at `peak` operations a second, or the way to memory is, at
+    `bandwidth` bytes a second.
     """
     return min(peak, intensity * bandwidth)

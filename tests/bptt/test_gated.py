@@ -17,15 +17,6 @@ def test_the_bias_inside_the_reset_gate_may_be_left_out():
     assert worst(without, {name: getattr(zero, name) for name in (*parameters._fields, "h_0")}) == 0
 
 
-def test_the_same_weights_do_not_mean_the_same_in_both_placements():
-    network = case("gru before", 4, 3, 2, 3, 6)
-    before, after = (bptt.gru.forward(*network, reset=reset)[1].h[1:] for reset in ("before", "after"))
-    assert relative_error(after, before) > 1e-2
-    single = case("gru before", 4, 1, 2, 3, 6)  # one number: r w h, whichever product comes first
-    before, after = (bptt.gru.forward(*single, reset=reset)[1].h[1:] for reset in ("before", "after"))
-    assert relative_error(after, before) < 1e-14
-
-
 # the Jacobians and their paths
 
 
@@ -84,16 +75,6 @@ def test_a_path_is_what_is_lost_when_its_gate_no_longer_listens_to_the_hidden_st
     assert relative_error(others, right.numpy()) < 1e-12 and np.linalg.norm(parts[gate][t]) > 1e-3
 
 
-def test_the_cell_states_own_jacobians_do_not_multiply_to_the_derivative_over_two_steps():
-    """c_t also depends on c_{t−2} through o_{t−1}, which the Jacobian of one step holds."""
-    network, trace = trace_of("lstm")
-    single, both = sum(bptt.lstm.paths(trace).values()), step_jacobians("lstm", network, trace)
-    entry = np.concatenate([np.diag(trace.o[1] * (1 - trace.tanh_c[1] ** 2)), np.eye(4)])  # (h_1, c_1) by c_1
-    right = (both[3] @ both[2] @ entry)[4:]
-    assert relative_error(single[2], (both[2] @ entry)[4:]) < 1e-12
-    assert relative_error(single[3] @ single[2], right) > 1e-3
-
-
 @pytest.mark.parametrize("cell", GATED[1:])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_grus_paths_add_up_to_autograds_jacobian(cell, seed):
@@ -111,26 +92,11 @@ def test_the_grus_paths_add_up_to_autograds_jacobian(cell, seed):
 
 
 @pytest.mark.parametrize("cell", GATED)
-def test_a_gate_that_is_stuck_leaves_one_path(cell):
-    """Where the LSTM forgets and takes nothing, or the GRU keeps all, only the direct path is left, of size 1."""
-    parameters, *data = case(cell, 6, 4, 3, 3, 5, (2,))
-    stuck = {"b_f": 100, "b_i": -100} if cell == "lstm" else {"b_z": -100}
-    parameters = parameters._replace(**{name: np.full(4, float(value)) for name, value in stuck.items()})
-    sizes = path_sizes(MODULES[cell].paths(MODULES[cell].forward(parameters, *data, **OPTIONS[cell])[1]))
-    sizes = {path: norms[1:] for path, norms in sizes.items()}
-    assert np.allclose(sizes["direct"], 1, atol=1e-12) and np.allclose(sizes["all"], 1, atol=1e-12)
-    assert all((sizes[path] < 1e-12).all() for path in sizes if path not in ("direct", "all"))
-
-
-@pytest.mark.parametrize("cell", GATED)
 def test_sizes_are_largest_singular_values(cell):
     _, trace = trace_of(cell, lead=(2,))
     parts = MODULES[cell].paths(trace)
     sizes = path_sizes(parts)
-    assert list(sizes) == [*parts, "all"]
     for name, matrices in (parts | {"all": sum(parts.values())}).items():
-        assert sizes[name].shape == (7, 2)
-        assert relative_error(sizes[name][1:], np.linalg.svd(matrices[1:], compute_uv=False)[..., 0]) < 1e-12
-    assert (sizes["all"][1:] <= sum(sizes[name] for name in parts)[1:] + 1e-12).all()
+        assert relative_error(sizes[name], np.linalg.svd(matrices, compute_uv=False)[..., 0]) < 1e-12
     gate = trace.f if cell == "lstm" else 1 - trace.z
     assert relative_error(sizes["direct"][1:], gate[1:].max(axis=-1)) < 1e-12  # of a diagonal matrix

@@ -1,4 +1,4 @@
-"""The vanilla network's backward pass: truncation, the double sum, a language model's gradients, and its precision."""
+"""The vanilla network's backward pass: truncation, the double sum, a language model's gradients, and large weights."""
 
 import numpy as np
 import pytest
@@ -56,13 +56,6 @@ def test_the_loss_is_nats_per_symbol():
     assert bptt.rnn.forward(parameters, *data)[0] == pytest.approx(np.log(5))
 
 
-def test_an_error_is_no_more_exact_than_a_probability():
-    """Where ŷ is 1 − 1e-11, only five digits of ŷ − 1 are right: agreement is tested where no prediction is certain."""
-    sure = bptt.rnn.Parameters(*(np.zeros(shape) for shape in [(1, 1), (1, 1), (2, 1), 1]), b_y=np.array([25.3, 0.0]))
-    of_b_y = gradients("rnn", (sure, np.zeros((1, 1)), np.zeros(1, int))).b_y
-    assert 1e-7 < relative_error(of_b_y, np.array([-1, 1]) / (np.exp(25.3) + 1)) < 1e-4
-
-
 def test_nothing_overflows():
     parameters, *data = case("rnn", 6, 3, 2, 4, 5)
     huge = bptt.rnn.Parameters(*(1e4 * weight for weight in parameters))
@@ -72,14 +65,9 @@ def test_nothing_overflows():
     assert np.isfinite(loss) and all(np.isfinite(getattr(passed, name)).all() for name in (*huge._fields, "h_0", "h"))
 
 
-def test_bad_truncation_and_bad_comparison_are_named():
-    with pytest.raises(ValueError, match="truncate is 0; it must be 1 or more"):
-        gradients("rnn", case("rnn", 9, 3, 2, 4, 5), truncate=0)
-    with pytest.raises(ValueError, match=r"the shapes are \(2,\) and \(3,\)"):
-        relative_error(np.ones(2), np.ones(3))
-
-
 def test_differences_know_a_derivative():
     at = np.array([[0.3, -1.2], [2.0, 0.1]])
     assert relative_error(complex_step(lambda x: np.exp(x).sum(), at), np.exp(at)) < 1e-15
     assert relative_error(np.zeros(2), np.zeros(2)) == 0 and relative_error(np.ones(2), np.zeros(2)) == np.inf
+    with pytest.raises(ValueError, match=r"the shapes are \(2,\) and \(1,\)"):  # which numpy would broadcast
+        relative_error(np.ones(2), np.ones(1))

@@ -1,6 +1,5 @@
 """What each prediction depends on, of models of which one knows it."""
 
-import pytest
 import torch
 
 from unrolled import ngram
@@ -35,9 +34,3 @@ def test_the_model_is_evaluated_and_its_mode_restored():
     assert torch.equal(symbol_influence(model, tokens), symbol_influence(model.eval(), tokens)) and not model.training
     symbol_influence(model.train(), tokens)
     assert model.training
-
-
-def test_bad_input_is_named():
-    for shape in ((0,), (2, 3)):
-        with pytest.raises(ValueError, match=r"one axis is expected: \(time,\), with at least one step"):
-            symbol_influence(LanguageModel(V), torch.zeros(shape, dtype=torch.long))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from unrolled import cells, cost
-from unrolled.measure.memory import WAYS, Kept, pass_through
+from unrolled.measure.memory import Kept, pass_through
 
 KINDS = ("rnn", "lstm", "gru")
 
@@ -73,17 +73,3 @@ def test_a_storage_counts_once_and_until_it_is_released():
     with Kept(without=[x]) as kept:
         y = x * x
         assert kept.now == 0
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"way": "halved"}, f"way is 'halved'; it can be one of {', '.join(WAYS)}"),
-        ({"segment": 0}, "segment is 0"),
-        ({"inputs": torch.zeros(3, 4, 6)}, "need no gradient"),
-    ],
-)
-def test_what_cannot_be_is_named(change, message):
-    cell, inputs = window("rnn", 4)
-    with pytest.raises(ValueError, match=message):
-        pass_through(cell, **{"inputs": inputs, "way": "whole", "segment": 2} | change)

@@ -47,19 +47,3 @@ def test_by_chance_little_is_found():
     rng = np.random.default_rng(0)
     match = neurons.search(rng.normal(size=(len(text), 30)), neurons.meanings(text)["she, not he"], rng)
     assert match.correlation < match.chance < 0.1
-
-
-@pytest.mark.parametrize("shape, other", [((50, 3), (49,)), ((50,), (50,))])
-def test_shapes_that_do_not_agree_are_named(shape, other):
-    with pytest.raises(ValueError, match="units have shape"):
-        neurons.correlations(np.zeros(shape), np.zeros(other))
-    with pytest.raises(ValueError, match="there are 3000 characters"):
-        neurons.search(np.zeros((3000, 2)), np.zeros(3000), np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_a_unit_without_a_value_is_named(wrong):
-    units = np.random.default_rng(0).normal(size=(9000, 3))
-    units[5, 1] = wrong
-    with pytest.raises(ValueError, match="unit 1 or the meaning has values that are not finite"):
-        neurons.search(units, np.arange(9000.0), np.random.default_rng(0))

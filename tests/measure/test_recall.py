@@ -1,12 +1,12 @@
 """Recall: an oracle is always right, a reader without memory half of the time."""
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 
 from reader import Reader
 from unrolled.measure import recall_by_lag
+from unrolled.measure.recall import mean_by_lag
 from unrolled.text import Vocabulary, stories
 
 CORPUS = stories.corpus(100_000, seed=5)
@@ -32,15 +32,7 @@ def test_without_memory_half_of_the_answers_are_right():
         assert recall_by_lag(Reader(tied), VOCABULARY, CORPUS, kind, [0, 5000])[0] == 0.5
 
 
-def test_an_empty_bin_is_nan_and_an_unknown_kind_is_named():
-    indifferent = Reader(torch.zeros(len(CORPUS.text), len(VOCABULARY)))
-    shares, counts = recall_by_lag(indifferent, VOCABULARY, CORPUS, "name", [0, 1])
-    assert counts[0] == 0 and np.isnan(shares[0])
-    with pytest.raises(ValueError, match="kind is 'planet', which this corpus never recalls; it recalls animal"):
-        recall_by_lag(Reader(torch.zeros(1, 1)), VOCABULARY, CORPUS, "planet", EDGES)
-
-
-def test_a_model_that_predicts_no_numbers_is_refused():
-    nothing = torch.full((len(VOCABULARY),), torch.nan).expand(len(CORPUS.text), -1)
-    with pytest.raises(ValueError, match="some of the model's costs are not numbers; train it again"):
-        recall_by_lag(Reader(nothing), VOCABULARY, CORPUS, "name", EDGES)
+def test_a_questions_bin_is_that_of_its_lag():
+    recalls = [stories.Recall("hero", "name", "Ada", position=lag, lag=lag) for lag in (3, 5, 10, 40, 100)]
+    shares, counts = mean_by_lag(np.array([1.0, 0.0, 1.0, 1.0, 0.0]), recalls, [0, 10, 100, 100])
+    assert shares[:2].tolist() == [0.5, 1] and np.isnan(shares[2]) and counts.tolist() == [2, 2, 0]

@@ -1,7 +1,7 @@
-"""What the backward passes share: the checks at the door, the output layer with its loss, and the sizes of paths.
+"""What the backward passes share: arrays indexed by t, the output layer with its loss, and sums over all steps.
 
-Callers give sequences as rows, (…, time, size), where … is empty for one sequence and (batch,) for several. From the
-door on, the steps are the first axis, (time + 1, …, size), so that h[t] is h_t. Row 0 is NaN where there is no step 0.
+Callers give sequences as rows, (…, time, size), where … is empty for one sequence and (batch,) for several. From here
+on the steps are the first axis, (time + 1, …, size), so that h[t] is h_t. What has no step 0 is zero there.
 """
 
 from types import SimpleNamespace
@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-OUTPUT_AXES = {"W_hy": ("vocab_size", "hidden_size"), "b_y": ("vocab_size",)}
-
 
 class Trace(SimpleNamespace):
-    """What a forward pass keeps for the backward pass, indexed by t: h[t] is h_t, and what has no step 0 is NaN there.
+    """What a forward pass keeps for the backward pass, indexed by t: h[t] is h_t, and what has no step 0 is zero there.
 
     Attributes:
         parameters: the weights.
@@ -22,9 +20,8 @@ class Trace(SimpleNamespace):
         step_weights: ω_1 … ω_T, the weight of each step's loss, (time + 1,).
         h: h_0 … h_T, (time + 1, …, hidden_size).
         y_hat: ŷ_1 … ŷ_T, (time + 1, …, vocab_size).
-        c: of the LSTM, c_0 … c_T, (time + 1, …, hidden_size).
-        f, i, c_tilde, o, tanh_c: of the LSTM, f_t, i_t, c̃_t, o_t and tanh(c_t) for t = 1 … T, of the same shape.
-        z, r, h_tilde: of the GRU, z_t, r_t, h̃_t for t = 1 … T, of the same shape.
+        c, f, i, c_tilde, o, tanh_c: of the LSTM, c_t, f_t, i_t, c̃_t, o_t and tanh(c_t), of the shape of h.
+        z, r, h_tilde: of the GRU, z_t, r_t and h̃_t, of the shape of h.
         reset: of the GRU, where the reset gate acts, ``"before"`` the product or ``"after"``.
 
     Example:
@@ -33,8 +30,6 @@ class Trace(SimpleNamespace):
         >>> _, trace = lstm.forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
         >>> trace.x[1].tolist(), trace.h[0].tolist(), trace.y_hat.shape
         ([1.0], [0.0, 0.0], (3, 3))
-        >>> np.array_equal(trace.c[1], trace.f[1] * trace.c[0] + trace.i[1] * trace.c_tilde[1])
-        True
     """
 
 
@@ -44,7 +39,7 @@ class Gradients(SimpleNamespace):
     Attributes:
         W_xh, W_hh, …, b_y: with respect to the weights, named and shaped as in the cell's `Parameters`.
         h_0, c_0: with respect to the states before the first step, (…, hidden_size); c_0 of the LSTM only.
-        x: with respect to x_1 … x_T, (time + 1, …, input_size), at [t]; NaN at [0].
+        x: with respect to x_1 … x_T, (time + 1, …, input_size), at [t].
         h, c: with respect to h_0 … h_T and c_0 … c_T, (time + 1, …, hidden_size), at [t]; c of the LSTM only.
 
     Example:
@@ -57,80 +52,47 @@ class Gradients(SimpleNamespace):
 
 
 def sigmoid(a: np.ndarray) -> np.ndarray:
-    """Return σ(a) = 1 / (1 + e^−a), elementwise, in a form that cannot overflow; `a` may be complex.
-
-    Example:
-        >>> sigmoid(np.array([-1000.0, 0.0, 1000.0])).tolist()
-        [0.0, 0.5, 1.0]
-    """
+    """Return σ(a) = 1 / (1 + e^−a), elementwise, in a form that cannot overflow; `a` may be complex."""
     return (1 + np.tanh(a / 2)) / 2
 
 
-def prepare(
+def by_step(
     parameters: NamedTuple,
-    axes: dict[str, tuple[str, ...]],
     inputs: np.ndarray,
     targets: np.ndarray,
     step_weights: np.ndarray | None,
-    **states: np.ndarray | None,
+    *states: np.ndarray | None,
 ) -> tuple[np.ndarray, ...]:
-    """Check the arguments of a forward pass, and index them by t; integers become float64.
+    """Return the arguments of a forward pass indexed by t; those that are left out become what they stand for.
 
     Args:
-        parameters: the weights; None stands for one that the network does not have. The first one has hidden_size rows.
-        axes: the names of each weight's axes: "hidden_size", "input_size", "hidden_size + input_size" or "vocab_size".
+        parameters: the weights; the first one has hidden_size rows. None stands for one that the network does not have.
         inputs: x_1 … x_T, (…, time, input_size).
-        targets: the symbols to predict, integers, (…, time).
+        targets: the tokens to predict, integers, (…, time).
         step_weights: ω_1 … ω_T, (time,); 1/T each if None.
-        states: the states before the first step, by name, (…, hidden_size); zeros if None.
+        states: the states before the first step, (…, hidden_size); zeros if None.
 
     Returns:
         x, (time + 1, …, input_size); y, the targets as one-hot vectors, (time + 1, …, vocab_size); the step weights,
-        (time + 1,); and for each state an array, (time + 1, …, hidden_size), in which only row 0 is not NaN.
-
-    Raises:
-        ValueError: an array that does not fit, with its name and axis, or targets outside the vocabulary.
+        (time + 1,); and for each state an array, (time + 1, …, hidden_size), with that state in row 0, else zeros.
     """
     inputs, targets = np.asarray(inputs), np.asarray(targets)
-    if inputs.ndim < 2 or 0 in inputs.shape:
-        raise ValueError(f"inputs have shape {inputs.shape}; (…, time, input_size), no axis of length 0, is expected")
-    *lead, T, input_size = inputs.shape
-    hidden_size, vocab_size = (len(np.atleast_1d(weight)) for weight in (parameters[0], parameters.W_hy))
-    sizes = {"hidden_size": hidden_size, "input_size": input_size, "vocab_size": vocab_size}
-    sizes["hidden_size + input_size"] = hidden_size + input_size
-    lead = [("batch", size) for size in lead]
-    for name, weight in parameters._asdict().items():
-        if weight is not None:
-            _check_shape(name, weight, [(axis, sizes[axis]) for axis in axes[name]])
-    _check_shape("targets", targets, [*lead, ("time", T)])
-    if not np.issubdtype(targets.dtype, np.integer) or targets.min() < 0 or targets.max() >= vocab_size:
-        values = f"{targets.dtype} from {targets.min()} to {targets.max()}"
-        raise ValueError(f"targets are {values}; integers from 0 to {vocab_size - 1} are expected")
+    hidden_size, vocab_size = len(parameters[0]), len(parameters.W_hy)
+    if inputs.ndim < 2 or targets.shape != inputs.shape[:-1]:
+        shapes = f"inputs have shape {inputs.shape} and targets {targets.shape}"
+        raise ValueError(f"{shapes}; (…, time, input_size) and (…, time) are expected")
+    if targets.min() < 0 or targets.max() >= vocab_size:
+        raise ValueError(f"targets run from {targets.min()} to {targets.max()}; W_hy has {vocab_size} rows, from 0")
+    T = targets.shape[-1]
     step_weights = np.full(T, 1 / T) if step_weights is None else step_weights
-    _check_shape("step_weights", step_weights, [("time", T)])
-    zeros = np.zeros((*inputs.shape[:-2], hidden_size), inputs.dtype)
-    states = {name: zeros if state is None else state for name, state in states.items()}
-    for name, state in states.items():
-        _check_shape(name, state, [*lead, ("hidden_size", hidden_size)])
-    dtype = np.result_type(inputs, *states.values(), *(weight for weight in parameters if weight is not None))
-    dtype = dtype if np.issubdtype(dtype, np.inexact) else np.dtype(float)
+    given = [array for array in (inputs, *states, *parameters) if array is not None]
+    dtype = np.result_type(np.float32, *given)  # integers become float64
     x, y = (np.moveaxis(rows, -2, 0) for rows in (inputs, np.eye(vocab_size)[targets]))  # (time, …, size)
-    given = (np.insert(np.asarray(array, dtype), 0, np.nan, axis=0) for array in (x, y, step_weights))
-    computed = [np.full((T + 1, *np.shape(state)), np.nan, dtype) for state in states.values()]
-    for array, state in zip(computed, states.values(), strict=True):
-        array[0] = state
-    return *given, *computed
-
-
-def _check_shape(name: str, array: np.ndarray, axes: list[tuple[str, int]]) -> None:
-    """Check an array's shape against the names and sizes of its axes."""
-    shape = np.shape(array)
-    if len(shape) != len(axes):
-        names = ", ".join(axis for axis, _ in axes)
-        raise ValueError(f"{name} has shape {shape}; {len(axes)} axes are expected: ({names})")
-    for number, ((axis, expected), size) in enumerate(zip(axes, shape, strict=True)):
-        if size != expected:
-            raise ValueError(f"{name} has shape {shape}: axis {number} ({axis}) is {size} and should be {expected}")
+    first = (np.insert(np.asarray(array, dtype), 0, 0, axis=0) for array in (x, y, step_weights))
+    carried = np.zeros((len(states), T + 1, *targets.shape[:-1], hidden_size), dtype)
+    for array, state in zip(carried, states, strict=True):
+        array[0] = 0 if state is None else state
+    return *first, *carried
 
 
 def predict(
@@ -146,12 +108,13 @@ def predict(
         gates: the attributes that only this cell's trace has.
     """
     logits = h @ parameters.W_hy.T + parameters.b_y  # eq-output
-    logits[0] = np.nan  # h_0 predicts nothing
     logits = logits - logits.real.max(axis=-1, keepdims=True)  # leaves the probabilities as they are; no overflow
     log_y_hat = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    y_hat = np.exp(log_y_hat)
+    y_hat[0] = 0  # h_0 predicts nothing
     L = -(y * log_y_hat).sum(axis=-1)  # eq-bptt-loss: L_t at [t], (time + 1, …)
-    trace = Trace(parameters=parameters, x=x, y=y, step_weights=step_weights, h=h, **gates, y_hat=np.exp(log_y_hat))
-    return (L[1:].T @ step_weights[1:]).mean(), trace
+    trace = Trace(parameters=parameters, x=x, y=y, step_weights=step_weights, h=h, **gates, y_hat=y_hat)
+    return np.tensordot(step_weights, L, axes=1).mean(), trace  # eq-bptt-loss: Σ_t ω_t L_t
 
 
 def output_errors(trace: Trace) -> np.ndarray:
@@ -169,34 +132,19 @@ def output_errors(trace: Trace) -> np.ndarray:
     return (trace.step_weights * (trace.y_hat - trace.y).T).T / sequences  # eq-bptt-output
 
 
-def blank(a: np.ndarray) -> np.ndarray:
-    """Return an array like `a` in which nothing is computed yet: NaN, or 0 among symbols."""
-    return np.full_like(a, 0 if a.dtype == object else np.nan)
-
-
 def previous(a: np.ndarray) -> np.ndarray:
-    """Return a_{t−1} at [t], and what `blank` puts at [0]: (time + 1, …, size), as `a`."""
-    return np.concatenate([blank(a[:1]), a[:-1]])
-
-
-def extended(a: np.ndarray) -> np.ndarray:
-    """Return a_0 … a_T, and a_{T+1} = 0 behind them: (time + 1, …, size) → (time + 2, …, size)."""
-    return np.concatenate([a, np.zeros_like(a[:1])])
+    """Return a_{t−1} at [t], and zero at [0]: (time + 1, …, size), as `a`."""
+    return np.concatenate([0 * a[:1], a[:-1]])
 
 
 def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the sum of a bᵀ over all axes but the last: (…, m) and (…, n) → (m, n)."""
+    """Return Σ a bᵀ over all steps and sequences: (…, m) and (…, n) → (m, n)."""
     return a.reshape(-1, a.shape[-1]).T @ b.reshape(-1, b.shape[-1])  # (m, …) by (…, n)
 
 
-def outer_total(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return Σ_t a_t b_tᵀ from t = 1, over all sequences: (time + 1, …, m) and (time + 1, …, n) → (m, n)."""
-    return outer(a[1:], b[1:])
-
-
 def total(a: np.ndarray) -> np.ndarray:
-    """Return Σ_t a_t from t = 1, over all sequences: (time + 1, …, size) → (size,)."""
-    return a[1:].reshape(-1, a.shape[-1]).sum(axis=0)  # (time, …, size) → (time · …, size)
+    """Return Σ a over all steps and sequences: (…, size) → (size,)."""
+    return a.reshape(-1, a.shape[-1]).sum(axis=0)
 
 
 def path_sizes(paths: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -207,14 +155,8 @@ def path_sizes(paths: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
             `bptt.gru.paths`.
 
     Returns:
-        The norms under the same names, (time + 1, …), NaN at [0], and the norm of the sum under ``"all"``. Paths can
-        cancel, so that is at most the sum of the norms.
-
-    Example:
-        >>> one_step = np.stack([np.full((2, 2), np.nan), np.eye(2)])  # J_1 at [1]
-        >>> {name: norms.tolist() for name, norms in path_sizes({"direct": one_step, "gate": -0.5 * one_step}).items()}
-        {'direct': [nan, 1.0], 'gate': [nan, 0.5], 'all': [nan, 0.5]}
+        The norms under the same names, (time + 1, …), and the norm of the sum under ``"all"``. Paths can cancel, so
+        that is at most the sum of the norms.
     """
     matrices = paths | {"all": sum(paths.values())}
-    norms = {name: np.linalg.norm(path[1:], 2, axis=(-2, -1)) for name, path in matrices.items()}
-    return {name: np.insert(norm, 0, np.nan, axis=0) for name, norm in norms.items()}
+    return {name: np.linalg.norm(path, 2, axis=(-2, -1)) for name, path in matrices.items()}

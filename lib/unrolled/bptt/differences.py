@@ -10,7 +10,8 @@ STEP = 1e-30
 def complex_step(function: Callable[[np.ndarray], complex], at: np.ndarray) -> np.ndarray:
     """Return the gradient of a function by a step in the imaginary direction: Im f(x + i·step) / step.
 
-    Nothing is subtracted, so nothing cancels: the step can be tiny, 1e-30, and the result is as exact as f itself.
+    Nothing is subtracted, so nothing cancels: the step can be tiny, 1e-30, and the result is as exact as f itself
+    (Squire & Trapp 1998).
 
     Args:
         function: maps a complex array of the shape of `at` to a number; it must use analytic operations only (no abs,
@@ -19,8 +20,6 @@ def complex_step(function: Callable[[np.ndarray], complex], at: np.ndarray) -> n
 
     Returns:
         The gradient, of the shape of `at`.
-
-    Source: Squire & Trapp (1998).
 
     Example:
         >>> complex_step(lambda x: (x**3).sum(), np.array([1.0, 2.0])).tolist()
@@ -37,13 +36,6 @@ def complex_step(function: Callable[[np.ndarray], complex], at: np.ndarray) -> n
 
 def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
     """Return ‖actual − expected‖ / ‖expected‖ over all entries; 0 where both are zero everywhere.
-
-    Args:
-        actual: the array to examine, of any shape.
-        expected: what it should be.
-
-    Raises:
-        ValueError: the two have different shapes.
 
     Example:
         >>> relative_error([3.0, 4.5], [3.0, 4.0])

@@ -4,27 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unrolled.bptt.common import (
-    OUTPUT_AXES,
-    Gradients,
-    Trace,
-    blank,
-    extended,
-    outer_total,
-    output_errors,
-    predict,
-    prepare,
-    previous,
-    sigmoid,
-    total,
-)
+from unrolled.bptt.common import Gradients, Trace, by_step, outer, output_errors, predict, previous, sigmoid, total
 
 RESETS = ("before", "after")
-AXES = (
-    dict.fromkeys(("W_z", "W_r", "W_h"), ("hidden_size", "hidden_size + input_size"))
-    | dict.fromkeys(("b_z", "b_r", "b_h", "b_hh"), ("hidden_size",))
-    | OUTPUT_AXES
-)
 
 
 class Parameters(NamedTuple):
@@ -40,10 +22,10 @@ class Parameters(NamedTuple):
             if it acts before, None.
 
     Example:
-        >>> h, d, V = 2, 1, 3
-        >>> weights = Parameters(*[np.zeros((h, h + d))] * 3, *[np.zeros(h)] * 3, np.zeros((V, h)), np.zeros(V))
-        >>> weights.W_h.shape, weights.b_hh is None
-        ((2, 3), True)
+        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.zeros((3, 2)), np.zeros(3))
+        >>> loss, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
+        >>> backward(trace).W_h.shape, paths(trace)["reset"].shape
+        ((2, 3), (3, 2, 2))
     """
 
     W_z: np.ndarray
@@ -74,29 +56,20 @@ def forward(
         h̃_t = tanh(W_xh x_t + b_h + r_t ⊙ (W_hh h_{t−1} + b_hh))    after it (:eq:`eq-gru-after`)
         h_t = (1 − z_t) ⊙ h_{t−1} + z_t ⊙ h̃_t                       (:eq:`eq-gru-state`)
 
-    What is not said here is as in `bptt.rnn.forward`: the predictions, the loss, arguments, results and errors.
+    What is not said here is as in `bptt.rnn.forward`: the predictions, the loss, arguments and results.
 
     Args:
         reset: where the reset gate acts: ``"before"`` the product, as in Chung et al. (2014), or ``"after"``, as in
             PyTorch.
-
-    Raises:
-        ValueError: an unknown `reset`, a b_hh with ``reset="before"``, or what `bptt.rnn.forward` raises.
-
-    Example:
-        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.zeros((3, 2)), np.zeros(3))
-        >>> loss, _ = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
-        >>> round(float(np.exp(loss)), 6)  # without output weights, three symbols are equally likely
-        3.0
     """
     if reset not in RESETS:
         raise ValueError(f"reset is {reset!r}; it can be one of {', '.join(RESETS)}")
     if reset == "before" and parameters.b_hh is not None:
         raise ValueError('b_hh is given, but with reset="before" nothing uses it; add it to b_h')
-    x, y, step_weights, h = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
+    x, y, step_weights, h = by_step(parameters, inputs, targets, step_weights, h_0)
     W_z, W_r, W_h, b_z, b_r, b_h, _, _, _ = parameters
     W_hh, W_xh = np.split(W_h, [len(W_h)], axis=1)
-    z, r, h_tilde = (blank(h) for _ in range(3))
+    z, r, h_tilde = np.zeros((3, *h.shape), h.dtype)
     for t in range(1, len(x)):
         v = np.concatenate([h[t - 1], x[t]], axis=-1)  # [h_{t−1}, x_t]
         z[t] = sigmoid(v @ W_z.T + b_z)  # eq-gru-update
@@ -148,25 +121,20 @@ def backward(trace: Trace) -> Gradients:
 
     The derivatives with respect to W_hy and b_y are those of :eq:`eq-gradients`. Argument and result are as in
     `bptt.rnn.backward`.
-
-    Example:
-        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3), np.zeros(2))
-        >>> gradients = backward(forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2], reset="after")[1])
-        >>> gradients.W_h.shape, gradients.b_hh.shape, gradients.h.shape
-        ((2, 3), (2,), (3, 2))
     """
     (W_zh, W_zx), (W_rh, W_rx), (W_hh, W_xh) = (np.split(W, [len(W)], axis=1) for W in trace.parameters[:3])
     x, h, e = trace.x, trace.h, output_errors(trace)  # eq-bptt-output
-    z, r, h_tilde, before = extended(trace.z), trace.r, trace.h_tilde, trace.reset == "before"
-    products = _product(trace.parameters, previous(h))
-    d_h, delta_z, delta_r, delta_h, u = (extended(blank(h)) for _ in range(5))  # d_h[t] is ∂L/∂h_t
+    r, h_tilde, before, W_hy = trace.r, trace.h_tilde, trace.reset == "before", trace.parameters.W_hy
+    products = _product(trace.parameters, previous(h))  # W_hh h_{t−1} + b_hh
+    z = np.append(trace.z, 0 * trace.z[:1], axis=0)  # at 0 … T + 1, as the next five
+    d_h, delta_z, delta_r, delta_h, u = np.zeros((5, *z.shape), z.dtype)  # d_h[t] is ∂L/∂h_t
 
     def from_later(t: int) -> np.ndarray:
         """Return what comes back to h_t from step t + 1."""
         return (1 - z[t + 1]) * d_h[t + 1] + delta_z[t + 1] @ W_zh + delta_r[t + 1] @ W_rh + u[t + 1]  # eq-gru-delta-h
 
     for t in range(len(x) - 1, 0, -1):
-        d_h[t] = e[t] @ trace.parameters.W_hy + from_later(t)  # eq-gru-delta-h
+        d_h[t] = e[t] @ W_hy + from_later(t)  # eq-gru-delta-h
         delta_z[t] = d_h[t] * (h_tilde[t] - h[t - 1]) * z[t] * (1 - z[t])  # eq-gru-delta-update
         delta_h[t] = d_h[t] * z[t] * (1 - h_tilde[t] * h_tilde[t])  # eq-gru-delta-candidate
         if before:
@@ -180,13 +148,13 @@ def backward(trace: Trace) -> Gradients:
     v = np.concatenate([previous(h), x], axis=-1)  # [h_{t−1}, x_t]
     s, q = (r * previous(h), delta_h) if before else (previous(h), r * delta_h)
     return Gradients(
-        W_z=outer_total(delta_z, v),  # eq-gru-gradients
-        W_r=outer_total(delta_r, v),  # eq-gru-gradients
-        W_h=np.concatenate([outer_total(q, s), outer_total(delta_h, x)], axis=1),  # eq-gru-gradients: W_hh, W_xh
+        W_z=outer(delta_z, v),  # eq-gru-gradients
+        W_r=outer(delta_r, v),  # eq-gru-gradients
+        W_h=np.concatenate([outer(q, s), outer(delta_h, x)], axis=1),  # eq-gru-gradients: W_hh, W_xh
         b_z=total(delta_z),  # eq-gru-gradients
         b_r=total(delta_r),  # eq-gru-gradients
         b_h=total(delta_h),  # eq-gru-gradients
-        W_hy=outer_total(e, h),  # eq-gradients
+        W_hy=outer(e, h),  # eq-gradients
         b_y=total(e),  # eq-gradients
         b_hh=None if before else total(q),  # eq-gru-gradients
         h_0=d_h[0],
@@ -211,13 +179,7 @@ def paths(trace: Trace) -> dict[str, np.ndarray]:
 
     Returns:
         The paths ``"direct"``, ``"update"``, ``"candidate"`` (C_t) and ``"reset"`` (R_t), (time + 1, …, hidden_size,
-        hidden_size) each, NaN at [0]. Their sum at [t] is J_t.
-
-    Example:
-        >>> weights = Parameters(*[np.ones((2, 3))] * 3, *[np.zeros(2)] * 3, np.ones((3, 2)), np.zeros(3))
-        >>> _, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
-        >>> {name: matrices.shape for name, matrices in paths(trace).items()}
-        {'direct': (3, 2, 2), 'update': (3, 2, 2), 'candidate': (3, 2, 2), 'reset': (3, 2, 2)}
+        hidden_size) each. Their sum at [t] is J_t; [0] is zero.
     """
     W_zh, W_rh, W_hh = (W[:, : len(W)] for W in trace.parameters[:3])
     z, r, h_tilde, h_before = trace.z, trace.r, trace.h_tilde, previous(trace.h)
@@ -228,9 +190,7 @@ def paths(trace: Trace) -> dict[str, np.ndarray]:
     else:
         candidate = k * r[..., None] * W_hh
         reset = k * (_product(trace.parameters, h_before) * r * (1 - r))[..., None] * W_rh
-    return {
-        "direct": (1 - z)[..., None] * np.eye(z.shape[-1], dtype=z.dtype),  # diag(1 − z_t)
-        "update": ((h_tilde - h_before) * z * (1 - z))[..., None] * W_zh,
-        "candidate": candidate,
-        "reset": reset,
-    }
+    direct = (1 - z)[..., None] * np.eye(z.shape[-1], dtype=int)  # diag(1 − z_t)
+    direct[0] = 0  # there is no step 0
+    update = ((h_tilde - h_before) * z * (1 - z))[..., None] * W_zh
+    return {"direct": direct, "update": update, "candidate": candidate, "reset": reset}

@@ -4,26 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unrolled.bptt.common import (
-    OUTPUT_AXES,
-    Gradients,
-    Trace,
-    blank,
-    extended,
-    outer_total,
-    output_errors,
-    predict,
-    prepare,
-    previous,
-    sigmoid,
-    total,
-)
-
-AXES = (
-    dict.fromkeys(("W_f", "W_i", "W_c", "W_o"), ("hidden_size", "hidden_size + input_size"))
-    | dict.fromkeys(("b_f", "b_i", "b_c", "b_o"), ("hidden_size",))
-    | OUTPUT_AXES
-)
+from unrolled.bptt.common import Gradients, Trace, by_step, outer, output_errors, predict, previous, sigmoid, total
 
 
 class Parameters(NamedTuple):
@@ -37,10 +18,10 @@ class Parameters(NamedTuple):
         b_y: bias of the logits, (vocab_size,).
 
     Example:
-        >>> h, d, V = 2, 1, 3
-        >>> weights = Parameters(*[np.zeros((h, h + d))] * 4, *[np.zeros(h)] * 4, np.zeros((V, h)), np.zeros(V))
-        >>> weights.W_f.shape, weights.b_f.shape
-        ((2, 3), (2,))
+        >>> weights = Parameters(*[np.ones((2, 3))] * 4, *[np.zeros(2)] * 4, np.zeros((3, 2)), np.zeros(3))
+        >>> loss, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
+        >>> backward(trace).W_f.shape, paths(trace)["forget"].shape
+        ((2, 3), (3, 2, 2))
     """
 
     W_f: np.ndarray
@@ -73,20 +54,14 @@ def forward(
         o_t = σ(W_o [h_{t−1}, x_t] + b_o)           (:eq:`eq-lstm-output`)
         h_t = o_t ⊙ tanh(c_t)                       (:eq:`eq-lstm-output`)
 
-    What is not said here is as in `bptt.rnn.forward`: the predictions, the loss, arguments, results and errors.
+    What is not said here is as in `bptt.rnn.forward`: the predictions, the loss, arguments and results.
 
     Args:
         c_0: the cell state before the first step, (…, hidden_size); zeros if None.
-
-    Example:
-        >>> weights = Parameters(*[np.ones((2, 3))] * 4, *[np.zeros(2)] * 4, np.zeros((3, 2)), np.zeros(3))
-        >>> loss, _ = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
-        >>> round(float(np.exp(loss)), 6)  # without output weights, three symbols are equally likely
-        3.0
     """
-    x, y, step_weights, h, c = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0, c_0=c_0)
+    x, y, step_weights, h, c = by_step(parameters, inputs, targets, step_weights, h_0, c_0)
     W_f, W_i, W_c, W_o, b_f, b_i, b_c, b_o, _, _ = parameters
-    f, i, c_tilde, o, tanh_c = (blank(h) for _ in range(5))
+    f, i, c_tilde, o, tanh_c = np.zeros((5, *h.shape), h.dtype)
     for t in range(1, len(x)):
         v = np.concatenate([h[t - 1], x[t]], axis=-1)  # [h_{t−1}, x_t]
         f[t] = sigmoid(v @ W_f.T + b_f)  # eq-lstm-forget
@@ -119,21 +94,15 @@ def backward(trace: Trace) -> Gradients:
 
     Terms with index T + 1 are zero. The derivatives with respect to W_hy and b_y are those of :eq:`eq-gradients`.
     Argument and result are as in `bptt.rnn.backward`.
-
-    Example:
-        >>> weights = Parameters(*[np.ones((2, 3))] * 4, *[np.zeros(2)] * 4, np.ones((3, 2)), np.zeros(3))
-        >>> gradients = backward(forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])[1])
-        >>> gradients.W_o.shape, gradients.x.shape, gradients.h.shape
-        ((2, 3), (3, 1), (3, 2))
     """
     W_f, W_i, W_c, W_o, *_, W_hy, _ = trace.parameters
     x, h, c, e = trace.x, trace.h, trace.c, output_errors(trace)  # eq-bptt-output
-    f, i, c_tilde, o, tanh_c = extended(trace.f), trace.i, trace.c_tilde, trace.o, trace.tanh_c
-    # the four blocks one under the other: W_h has all W_{g,h}, W_x has all W_{g,x}, and delta[t] all δ^g_t side by side
-    W_h, W_x = np.split(np.concatenate([W_f, W_i, W_c, W_o]), [h.shape[-1]], axis=1)
-    d_h, d_c = blank(h), extended(blank(c))  # d_h[t] is ∂L/∂h_t
-    delta = extended(np.concatenate([d_h] * 4, axis=-1))
+    i, c_tilde, o, tanh_c = trace.i, trace.c_tilde, trace.o, trace.tanh_c
+    f = np.append(trace.f, 0 * trace.f[:1], axis=0)  # at 0 … T + 1, as the next three
+    d_h, d_c = np.zeros((2, *f.shape), f.dtype)  # d_h[t] is ∂L/∂h_t
+    delta = np.concatenate([0 * f] * 4, axis=-1)  # delta[t] has all δ^g_t side by side
     delta_f, delta_i, delta_c, delta_o = np.split(delta, 4, axis=-1)  # views of delta
+    W_h, W_x = np.split(np.concatenate([W_f, W_i, W_c, W_o]), [len(W_f)], axis=1)  # all W_{g,h}, and all W_{g,x}
     for t in range(len(x) - 1, 0, -1):
         d_h[t] = e[t] @ W_hy + delta[t + 1] @ W_h  # eq-lstm-delta-h
         d_c[t] = d_h[t] * o[t] * (1 - tanh_c[t] * tanh_c[t]) + f[t + 1] * d_c[t + 1]  # eq-lstm-delta-cell
@@ -142,12 +111,12 @@ def backward(trace: Trace) -> Gradients:
         delta_c[t] = d_c[t] * i[t] * (1 - c_tilde[t] * c_tilde[t])  # eq-lstm-delta-candidate
         delta_o[t] = d_h[t] * tanh_c[t] * o[t] * (1 - o[t])  # eq-lstm-delta-output
     d_h[0], d_c[0] = delta[1] @ W_h, f[1] * d_c[1]  # eq-lstm-gradients
-    delta, d_c = delta[:-1], d_c[:-1]  # what has the index T + 1 has done its part
+    d_h, d_c, delta = d_h[:-1], d_c[:-1], delta[:-1]  # what has the index T + 1 has done its part
     v = np.concatenate([previous(h), x], axis=-1)  # [h_{t−1}, x_t]
     return Gradients(
-        **dict(zip(("W_f", "W_i", "W_c", "W_o"), np.split(outer_total(delta, v), 4), strict=True)),  # eq-lstm-gradients
+        **dict(zip(("W_f", "W_i", "W_c", "W_o"), np.split(outer(delta, v), 4), strict=True)),  # eq-lstm-gradients
         **dict(zip(("b_f", "b_i", "b_c", "b_o"), np.split(total(delta), 4), strict=True)),  # eq-lstm-gradients
-        W_hy=outer_total(e, h),  # eq-gradients
+        W_hy=outer(e, h),  # eq-gradients
         b_y=total(e),  # eq-gradients
         h_0=d_h[0],
         c_0=d_c[0],
@@ -173,22 +142,15 @@ def paths(trace: Trace) -> dict[str, np.ndarray]:
 
     Returns:
         The paths ``"direct"``, ``"forget"``, ``"input"`` and ``"candidate"``, (time + 1, …, hidden_size, hidden_size)
-        each, NaN at [0]. Their sum at [t] is ∂c_t/∂c_{t−1}. At the first step only the direct path is not zero: h_0 is
+        each. Their sum at [t] is ∂c_t/∂c_{t−1}; [0] is zero. At the first step only the direct path is not zero: h_0 is
         given and does not depend on c_0.
-
-    Example:
-        >>> weights = Parameters(*[np.ones((2, 3))] * 4, *[np.zeros(2)] * 4, np.ones((3, 2)), np.zeros(3))
-        >>> _, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
-        >>> {name: matrices.shape for name, matrices in paths(trace).items()}
-        {'direct': (3, 2, 2), 'forget': (3, 2, 2), 'input': (3, 2, 2), 'candidate': (3, 2, 2)}
     """
     f, i, c_tilde = trace.f, trace.i, trace.c_tilde
-    slope = previous(trace.o * (1 - trace.tanh_c * trace.tanh_c))  # ∂h_{t−1}/∂c_{t−1} at [t]
-    slope[1] = 0
+    slope = previous(trace.o * (1 - trace.tanh_c * trace.tanh_c))  # ∂h_{t−1}/∂c_{t−1} at [t]; o_0 is zero
     scales = {  # of the rows of each gate's weights for h_{t−1}
         "forget": (previous(trace.c) * f * (1 - f), trace.parameters.W_f),
         "input": (c_tilde * i * (1 - i), trace.parameters.W_i),
         "candidate": (i * (1 - c_tilde * c_tilde), trace.parameters.W_c),
     }
     through = {gate: scale[..., None] * W[:, : len(W)] * slope[..., None, :] for gate, (scale, W) in scales.items()}
-    return {"direct": f[..., None] * np.eye(f.shape[-1], dtype=f.dtype)} | through  # diag(f_t)
+    return {"direct": f[..., None] * np.eye(f.shape[-1], dtype=int)} | through  # diag(f_t)

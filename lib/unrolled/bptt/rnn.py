@@ -4,26 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unrolled.bptt.common import (
-    OUTPUT_AXES,
-    Gradients,
-    Trace,
-    blank,
-    extended,
-    outer,
-    outer_total,
-    output_errors,
-    predict,
-    prepare,
-    previous,
-    total,
-)
-
-AXES = {
-    "W_xh": ("hidden_size", "input_size"),
-    "W_hh": ("hidden_size", "hidden_size"),
-    "b_h": ("hidden_size",),
-} | OUTPUT_AXES
+from unrolled.bptt.common import Gradients, Trace, by_step, outer, output_errors, predict, previous, total
 
 
 class Parameters(NamedTuple):
@@ -37,10 +18,12 @@ class Parameters(NamedTuple):
         b_y: bias of the logits, (vocab_size,).
 
     Example:
-        >>> h, d, V = 4, 3, 5
-        >>> weights = Parameters(np.zeros((h, d)), np.zeros((h, h)), np.zeros((V, h)), np.zeros(h), np.zeros(V))
-        >>> sum(weight.size for weight in weights)  # h (d + h + 1) + V (h + 1)
-        57
+        >>> weights = Parameters(np.ones((2, 1)), np.eye(2), np.zeros((3, 2)), np.zeros(2), np.zeros(3))
+        >>> loss, trace = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
+        >>> round(float(np.exp(loss)), 6)  # without output weights, three tokens are equally likely
+        3.0
+        >>> backward(trace).W_hy.shape
+        (3, 2)
     """
 
     W_xh: np.ndarray
@@ -70,24 +53,15 @@ def forward(
     Args:
         parameters: the weights.
         inputs: x_1 … x_T, (…, time, input_size).
-        targets: the symbols to predict, integers, (…, time).
+        targets: the tokens to predict, integers, (…, time).
         h_0: the state before the first step, (…, hidden_size); zeros if None.
-        step_weights: ω_1 … ω_T, (time,). None gives 1/T each, the loss in nats per symbol; (0, …, 0, 1) keeps only the
+        step_weights: ω_1 … ω_T, (time,). None gives 1/T each, the loss in nats per token; (0, …, 0, 1) keeps only the
             last step's loss.
 
     Returns:
         The loss L in nats, averaged over the sequences if there are several; and the trace, for `backward`.
-
-    Raises:
-        ValueError: arrays that do not fit together, or targets outside the vocabulary.
-
-    Example:
-        >>> weights = Parameters(np.ones((2, 1)), np.eye(2), np.zeros((3, 2)), np.zeros(2), np.zeros(3))
-        >>> loss, _ = forward(weights, inputs=[[1.0], [0.0]], targets=[0, 2])
-        >>> round(float(np.exp(loss)), 6)  # without output weights, three symbols are equally likely
-        3.0
     """
-    x, y, step_weights, h = prepare(parameters, AXES, inputs, targets, step_weights, h_0=h_0)
+    x, y, step_weights, h = by_step(parameters, inputs, targets, step_weights, h_0)
     W_xh, W_hh, _, b_h, _ = parameters
     for t in range(1, len(x)):
         h[t] = np.tanh(x[t] @ W_xh.T + h[t - 1] @ W_hh.T + b_h)  # eq-rnn
@@ -123,34 +97,22 @@ def backward(trace: Trace, truncate: int | None = None) -> Gradients:
     Returns:
         The gradients. Those of the weights are summed over the sequences: since the loss is the mean over these, so are
         they.
-
-    Raises:
-        ValueError: `truncate` is below 1.
-
-    Example:
-        >>> rng = np.random.default_rng(0)
-        >>> weights = Parameters(*(rng.normal(size=shape) for shape in ((4, 3), (4, 4), (5, 4), 4, 5)))
-        >>> _, trace = forward(weights, inputs=rng.normal(size=(8, 3)), targets=rng.integers(5, size=8))
-        >>> full, cut = backward(trace), backward(trace, truncate=2)
-        >>> full.W_hh.shape, bool(np.allclose(full.W_hh, cut.W_hh)), bool(np.allclose(full.W_hy, cut.W_hy))
-        ((4, 4), False, True)
     """
     if truncate is not None and truncate < 1:
         raise ValueError(f"truncate is {truncate}; it must be 1 or more, or None for the full gradient")
     W_xh, W_hh, W_hy, _, _ = trace.parameters
     x, h, e = trace.x, trace.h, output_errors(trace)  # eq-bptt-output
-    d_h = blank(h)  # d_h[t] is ∂L/∂h_t
-    delta = extended(d_h)
+    d_h, delta = np.zeros((2, len(h) + 1, *h.shape[1:]), h.dtype)  # at 0 … T + 1; d_h[t] is ∂L/∂h_t
     for t in range(len(x) - 1, 0, -1):
         inside = truncate is None or t % truncate != 0  # t + 1 is in the same window
         d_h[t] = e[t] @ W_hy + (delta[t + 1] @ W_hh if inside else 0)  # eq-delta-h
         delta[t] = (1 - h[t] * h[t]) * d_h[t]  # eq-delta
     d_h[0] = delta[1] @ W_hh  # eq-gradients
-    delta = delta[:-1]  # δ_{T+1} has done its part
+    d_h, delta = d_h[:-1], delta[:-1]  # what has the index T + 1 has done its part
     return Gradients(
-        W_xh=outer_total(delta, x),  # eq-gradients
-        W_hh=outer_total(delta, previous(h)),  # eq-grad-W-hh
-        W_hy=outer_total(e, h),  # eq-gradients
+        W_xh=outer(delta, x),  # eq-gradients
+        W_hh=outer(delta, previous(h)),  # eq-grad-W-hh
+        W_hy=outer(e, h),  # eq-gradients
         b_h=total(delta),  # eq-gradients
         b_y=total(e),  # eq-gradients
         h_0=d_h[0],
@@ -174,13 +136,6 @@ def double_sum(trace: Trace) -> np.ndarray:
         The terms, (time + 1, time + 1, hidden_size, hidden_size), at [t, s]; zeros where s > t and at step 0.
 
     Source: Pascanu et al. (2013), equations 4 and 5, with the product in the order that makes it a Jacobian.
-
-    Example:
-        >>> rng = np.random.default_rng(0)
-        >>> weights = Parameters(*(rng.normal(size=shape) for shape in ((4, 3), (4, 4), (5, 4), 4, 5)))
-        >>> _, trace = forward(weights, inputs=rng.normal(size=(8, 3)), targets=rng.integers(5, size=8))
-        >>> bool(np.allclose(double_sum(trace).sum(axis=(0, 1)), backward(trace).W_hh))
-        True
     """
     _, W_hh, W_hy, _, _ = trace.parameters
     h, e = trace.h, output_errors(trace)

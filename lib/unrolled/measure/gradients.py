@@ -15,16 +15,7 @@ import torch
 from unrolled.cells import Cell, State, unroll
 from unrolled.measure.jacobians import slopes, state_jacobians, step_jacobians
 
-__all__ = [
-    "Loss",
-    "gradient_by_lag",
-    "half_life",
-    "lag_of",
-    "lyapunov",
-    "product",
-    "slopes",
-    "state_jacobians",
-]
+__all__ = ["gradient_by_lag", "half_life", "lag_of", "lyapunov", "product", "slopes", "state_jacobians"]
 
 Loss = Callable[[torch.Tensor], torch.Tensor]
 
@@ -34,18 +25,10 @@ def half_life(kept: float) -> float:
 
     A forget gate that stays at f keeps the share f of the cell state, and of the gradient along it.
 
-    Args:
-        kept: the share, between 0 and 1.
-
-    Raises:
-        ValueError: the share is not between 0 and 1.
-
     Example:
         >>> half_life(0.5), round(half_life(0.99), 1)
         (1.0, 69.0)
     """
-    if not 0 < kept < 1:
-        raise ValueError(f"kept is {kept}; a share with a half-life lies between 0 and 1")
     return -math.log(2) / math.log(kept)
 
 
@@ -58,31 +41,14 @@ def lag_of(left: np.ndarray, share: float = 0.5) -> np.ndarray:
 
     Returns:
         The lags, (…,); infinite where more than the share is left at the last one.
-
-    Raises:
-        ValueError: the share is not between 0 and 1, or not below what is left at lag 0, or a norm is NaN.
-
-    Example:
-        >>> round(float(lag_of(0.5 ** np.arange(4), share=0.25)), 6)
-        2.0
     """
-    if np.isnan(left).any():
-        raise ValueError(
-            f"left is NaN at lag {np.isnan(left).reshape(-1, left.shape[-1]).any(axis=0).argmax()}; "
-            "leave out what has no gradient"
-        )
-    if not 0 < share < 1 or (left[..., 0] <= share).any():
-        raise ValueError(f"share is {share}; it must lie between 0 and what is left at lag 0")
+    if np.isnan(left).any() or not 0 < share < left[..., 0].min():
+        raise ValueError(f"share is {share}; it lies between 0 and what is left at lag 0, and no lag has NaN left")
     after = (left <= share).argmax(axis=-1, keepdims=True)  # (…, 1): the first lag with no more left; 0 if none has
     low, high = (np.take_along_axis(left, lag, axis=-1) for lag in (np.maximum(after - 1, 0), after))
     with np.errstate(divide="ignore", invalid="ignore"):
         lag = after - 1 + np.log(share / low) / np.log(high / low)
     return np.where(after == 0, np.inf, lag)[..., 0]
-
-
-def _parts(state: State) -> tuple[torch.Tensor, ...]:
-    """Return a cell's state as a tuple of tensors, also if it is a single tensor."""
-    return state if isinstance(state, tuple) else (state,)
 
 
 def gradient_by_lag(
@@ -104,10 +70,6 @@ def gradient_by_lag(
         The norms, (batch, time + 1), float64: at lag 0 that of h_T (or c_T), at lag T that of h_0. A gradient too small
         for the states' number format has the norm 0, as it has in training.
 
-    Raises:
-        ValueError: the loss does not return one number for each sequence, the state has no such part, or what
-            `cells.unroll` raises.
-
     Example:
         >>> from unrolled.cells import RNNCell, initialise
         >>> cell = initialise(RNNCell(1, 4, "identity"), "identity", 0.5)  # every step halves the gradient
@@ -116,7 +78,8 @@ def gradient_by_lag(
     """
     if part not in cell.state_names:
         raise ValueError(f"part is {part!r}; the state of {type(cell).__name__} has {', '.join(cell.state_names)}")
-    current = tuple(tensor.detach().requires_grad_() for tensor in _parts(cell.first_state(inputs, state)))
+    first = cell.initial_state(inputs) if state is None else state
+    current = tuple(tensor.detach().requires_grad_() for tensor in _parts(first))
     index = cell.state_names.index(part)
     visited = [current[index]]
     with torch.enable_grad():
@@ -126,14 +89,17 @@ def gradient_by_lag(
             visited.append(current[index])
         losses = loss(current[0])
         if losses.shape != (len(inputs),):
-            raise ValueError(
-                f"the loss has shape {tuple(losses.shape)}; one for each sequence is expected, ({len(inputs)},): "
-                'use reduction="none"'
-            )
+            shapes = f"the loss has shape {tuple(losses.shape)}; one for each sequence is expected, ({len(inputs)},)"
+            raise ValueError(f'{shapes}: use reduction="none"')
         # Sequences do not interact, so the gradient of the sum holds each sequence's own.
         gradients = torch.autograd.grad(losses.sum(), visited)
     # Squares of small numbers underflow long before the numbers do, so the norms are taken in float64.
     return torch.stack([gradient.double().norm(dim=-1) for gradient in reversed(gradients)], dim=1)
+
+
+def _parts(state: State) -> tuple[torch.Tensor, ...]:
+    """Return a cell's state as a tuple of tensors, also if it is a single tensor."""
+    return state if isinstance(state, tuple) else (state,)
 
 
 @torch.no_grad()
@@ -153,18 +119,11 @@ def product(jacobians: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         The matrices, (…, time + 1, h, h), of spectral norm 1, and ln ‖∂h_T/∂h_{T−k}‖ for k = 0 … T, (…, time + 1). A
         product of zero is returned as a matrix of zeros and the logarithm −∞.
 
-    Raises:
-        ValueError: the matrices are not square, have no time axis, or hold a number that is not finite.
-
     Example:
         >>> _, log_norms = product(0.5 * torch.eye(3).expand(1000, 3, 3))
         >>> round(log_norms[-1].item() / 1000, 3)  # ln 0.5, although 0.5¹⁰⁰⁰ underflows in float32
         -0.693
     """
-    if jacobians.ndim < 3 or jacobians.shape[-1] != jacobians.shape[-2]:
-        raise ValueError(f"jacobians have shape {tuple(jacobians.shape)}; (…, time, h, h) is expected")
-    if not jacobians.isfinite().all():
-        raise ValueError("jacobians hold numbers that are not finite; use a model whose weights are")
     matrix = torch.eye(jacobians.shape[-1]).to(jacobians).expand(*jacobians.shape[:-3], -1, -1)
     log_scale = jacobians.new_zeros(jacobians.shape[:-3])
     matrices, log_scales = [matrix], [log_scale]
@@ -196,15 +155,6 @@ def lyapunov(cell: Cell, inputs: torch.Tensor, state: State | None = None) -> to
 
     Returns:
         λ in nats per step, (batch,); −∞ where v became zero.
-
-    Raises:
-        ValueError: what `state_jacobians` raises.
-
-    Example:
-        >>> from unrolled.cells import RNNCell, initialise
-        >>> cell = initialise(RNNCell(1, 4, "identity"), "orthogonal", 0.5)
-        >>> round(lyapunov(cell, torch.zeros(1, 50, 1)).item(), 3)  # ln 0.5
-        -0.693
     """
     time = inputs.shape[1]
     warm_up = time // 5

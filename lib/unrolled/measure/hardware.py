@@ -26,12 +26,7 @@ def fastest(works: Mapping[Key, Callable[[], object]], rounds: int = 10) -> dict
 
     The works take turns, so that whatever else the machine does slows all of them alike; a short one is repeated in
     each of its turns, for `TURN` seconds. The shortest time is the one that was disturbed least.
-
-    Raises:
-        ValueError: there is no round.
     """
-    if rounds < 1:
-        raise ValueError(f"rounds is {rounds}; it must be 1 or more")
     for work in works.values():
         work()
     taken = {key: [] for key in works}
@@ -73,19 +68,16 @@ def measure(
     small: int = 2**21,
     dtype: torch.dtype = torch.float32,
 ) -> tuple[Roofs, dict[Key, float]]:
-    """Return the roofs of this machine, and the shortest time of each work, in seconds, all timed in turn.
+    """Return the roofs of this machine, and the shortest time of each work, in seconds, all timed in turn by `fastest`.
 
     Args:
         works: what to time beside the roofs.
-        rounds: how often; `fastest` says how they are timed.
+        rounds: how often.
         side: the rows and columns of the matrices; 384 make a product of milliseconds on a processor, which other
             programs seldom interrupt. A GPU needs thousands.
         large: bytes that no cache holds.
         small: bytes that a cache does hold.
         dtype: of the product whose speed is the peak.
-
-    Raises:
-        ValueError: there is no round.
     """
     device = settings.device()
     left, right = torch.rand(2, side, side, device=device, dtype=dtype)

@@ -3,6 +3,7 @@
 import weakref
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
@@ -13,11 +14,11 @@ from unrolled.cells import Cell, LSTMCell, detach, unroll
 WAYS = ("whole", "truncated", "recomputed")
 
 
+@dataclass(eq=False)
 class _Saved:
     """A saved tensor that can be watched until autograd lets go of it."""
 
-    def __init__(self, tensor: torch.Tensor):
-        self.tensor = tensor
+    tensor: torch.Tensor
 
 
 class Kept(saved_tensors_hooks):
@@ -87,16 +88,10 @@ def pass_through(cell: Cell, inputs: torch.Tensor, way: str, segment: int | None
         inputs: (batch, time, input_size); they need a gradient, as the output of a layer below does.
         way: one of `WAYS`.
         segment: the number of steps of a segment; the whole window where None.
-
-    Raises:
-        ValueError: the way is unknown, the inputs need no gradient, or a segment has no step.
     """
-    if way not in WAYS:
-        raise ValueError(f"way is {way!r}; it can be one of {', '.join(WAYS)}")
-    if not inputs.requires_grad:
-        raise ValueError("the inputs need no gradient; call inputs.requires_grad_() first")
-    if segment is not None and segment < 1:
-        raise ValueError(f"segment is {segment}; it must be 1 or more")
+    if way not in WAYS or not inputs.requires_grad:
+        needs = "need" if inputs.requires_grad else "do not need"
+        raise ValueError(f"way is {way!r}, and the inputs {needs} a gradient; they should, and it is one of {WAYS}")
 
     def through(piece: torch.Tensor, *parts: torch.Tensor) -> tuple[torch.Tensor, ...]:
         hidden, state = unroll(cell, piece, parts if len(parts) > 1 else parts[0], plain=isinstance(cell, LSTMCell))

@@ -73,31 +73,16 @@ def meanings(text: str) -> dict[str, np.ndarray]:
 
 
 def correlations(units: np.ndarray, meaning: np.ndarray) -> np.ndarray:
-    """Return the correlation of every unit with a meaning.
+    """Return the correlation of every unit with a meaning, (units,); 0 if the unit or the meaning is constant.
 
     Args:
         units: their values, (characters, units).
         meaning: (characters,).
-
-    Returns:
-        The correlations, (units,); 0 if the unit or the meaning is constant.
-
-    Raises:
-        ValueError: the shapes do not agree, or a value is NaN or infinite.
     """
-    if units.ndim != 2 or meaning.shape != units.shape[:1]:
-        raise ValueError(
-            f"units have shape {units.shape} and the meaning {meaning.shape}; "
-            "(characters, units) and (characters,) are expected"
-        )
-    with np.errstate(invalid="ignore"):
-        units, meaning = units - units.mean(axis=0), meaning - meaning.mean()
+    if not np.isfinite(units).all():
+        raise ValueError("the units have values that are not finite; train again, with a smaller learning rate")
+    units, meaning = units - units.mean(axis=0), meaning - meaning.mean()
     scale = np.sqrt((units**2).sum(axis=0) * (meaning**2).sum())
-    if not np.isfinite(scale).all():
-        raise ValueError(
-            f"unit {np.isfinite(scale).argmin()} or the meaning has values that are not finite; correlate others, "
-            "or train the model again, with a smaller learning rate"
-        )
     return np.divide(units.T @ meaning, scale, out=np.zeros_like(scale), where=scale > 0)
 
 
@@ -108,16 +93,11 @@ def search(units: np.ndarray, meaning: np.ndarray, rng: np.random.Generator) -> 
     a random number of characters so that the two are unrelated, shows how strong such a correlation is.
 
     Args:
-        units: their values, (characters, units).
+        units: their values, (characters, units), of a text of more than 4,000 characters.
         meaning: (characters,).
         rng: draws the shifts.
-
-    Raises:
-        ValueError: the text is too short to be shifted, or the shapes do not agree.
     """
     half = len(units) // 2
-    if half <= 2 * MIN_SHIFT:
-        raise ValueError(f"there are {len(units)} characters; a search with shifts needs more than {4 * MIN_SHIFT}")
     chosen = correlations(units[:half], meaning[:half])
     best = int(np.abs(chosen).argmax())
     judged = correlations(units[half:, [best]], meaning[half:]).item()

@@ -36,17 +36,6 @@ def recall_by_lag(
     Returns:
         The share of right answers in each bin (a tie counts half; NaN if the bin is empty), and the number of questions
         in it, both (bins,).
-
-    Raises:
-        ValueError: the corpus never recalls that kind, or what the model predicts are not numbers.
-
-    Example:
-        >>> from unrolled.text import stories
-        >>> corpus = stories.corpus(10_000)
-        >>> vocabulary = Vocabulary(corpus.text)
-        >>> shares, counts = recall_by_lag(LanguageModel(len(vocabulary)), vocabulary, corpus, "name", [0, 100, 1000])
-        >>> shares.shape, bool(counts.sum() > 50)
-        ((2,), True)
     """
     recalls = [recall for recall in corpus.recalls if recall.kind == kind]
     if kind == "pronoun":
@@ -78,11 +67,6 @@ def mean_by_lag(points: np.ndarray, recalls: Sequence[Recall], edges: Sequence[i
         points: one for each recall, (recalls,).
         recalls: whose lags decide the bins.
         edges: limits of the bins of lag, in characters since the last mention, (bins + 1,).
-
-    Example:
-        >>> recalls = [Recall("hero", "name", "Ada", position=lag, lag=lag) for lag in (3, 5, 40)]
-        >>> mean_by_lag(np.array([1.0, 0.0, 1.0]), recalls, [0, 10, 100])
-        (array([0.5, 1. ]), array([2, 1]))
     """
     lags = np.array([recall.lag for recall in recalls])
     bins = [(lags >= low) & (lags < high) for low, high in zip(edges[:-1], edges[1:], strict=True)]

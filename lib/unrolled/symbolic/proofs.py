@@ -45,10 +45,6 @@ def prove_forward(recursion: Step = forward_step) -> dict[str, sp.Expr]:
 
     Returns:
         The remainders of the ``"beginning"`` (t = 1, where ∂h_0/∂W = 0) and of the ``"step"``: 0 each, if it is proved.
-
-    Example:
-        >>> prove_forward()
-        {'beginning': 0, 'step': 0}
     """
     term = P(t, s) * F(s)
     own = term.subs(s, t).subs(P(t, t), 1)
@@ -118,13 +114,7 @@ def power(matrix: sp.Matrix) -> sp.Matrix:
 
     Args:
         matrix: W, square, with exact entries: symbols, integers, fractions, roots. An eigenvalue 0 must have 1 × 1
-            blocks only.
-
-    Returns:
-        W^n, a matrix with n in it.
-
-    Raises:
-        ValueError: W is not square, or has a larger block with eigenvalue 0, whose powers vanish after a few steps.
+            blocks only, as the powers of a larger one vanish after a few steps.
 
     Example:
         >>> power(sp.Matrix([[2, 1], [0, 2]]))
@@ -132,16 +122,12 @@ def power(matrix: sp.Matrix) -> sp.Matrix:
         [2**n, 2**(n - 1)*n],
         [   0,         2**n]])
     """
-    if not matrix.is_square:
-        raise ValueError(f"the matrix has shape {matrix.shape}; only a square one has powers")
     Q, form = matrix.jordan_form()
     blocks = []
     for block in form.get_diag_blocks():
         eigenvalue = block[0, 0]
         if eigenvalue == 0 and block.rows > 1:
-            raise ValueError(
-                f"the matrix has a Jordan block of {block.rows} rows with the eigenvalue 0; it must be 1 × 1"
-            )
+            raise ValueError(f"a Jordan block of {block.rows} rows has the eigenvalue 0; it must be 1 × 1")
         # C(n, j) λ^(n−j) for j = 0, 1, …
         diagonals = [sp.ff(n, j) / sp.factorial(j) * eigenvalue ** (n - j) for j in range(block.rows)]
         blocks.append(sp.Matrix(*block.shape, lambda i, j, above=diagonals: above[j - i] if j >= i else 0))
@@ -151,20 +137,9 @@ def power(matrix: sp.Matrix) -> sp.Matrix:
 def prove_power(matrix: sp.Matrix, claim: sp.Matrix) -> dict[str, sp.Matrix]:
     """Prove that a claim, a matrix with `symbolic.proofs.n` in it, is W^n for all n ≥ 0, by induction.
 
-    Args:
-        matrix: W.
-        claim: the closed form, as from `power`.
-
     Returns:
         The numerators of the remainders of the ``"beginning"``, W^0 = 1, and of the ``"step"``, W^(n+1) = W W^n: zeros,
         if it is proved.
-
-    Example:
-        >>> W = sp.Matrix([[2, 1], [0, 2]])
-        >>> prove_power(W, power(W))["step"]
-        Matrix([
-        [0, 0],
-        [0, 0]])
     """
     beginning, step = claim.subs(n, 0) - sp.eye(matrix.rows), claim.subs(n, n + 1) - matrix * claim
     return {"beginning": beginning.applyfunc(_numerator), "step": step.applyfunc(_numerator)}
