@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import fmean
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
@@ -26,6 +28,7 @@ from unrolled.text import Examples, Streams, check_range, symbol_numbers
 
 __all__ = ["History", "Recipe", "TrainingDiverged", "train", "train_examples"]
 
+T = TypeVar("T")
 OPTIMIZERS = {"adam": torch.optim.AdamW, "sgd": torch.optim.SGD}
 CHOICES = {"optimizer": tuple(OPTIMIZERS), "schedule": ("cosine", "constant"), "precision": ("float32", "bf16")}
 
@@ -162,8 +165,8 @@ def train(
     """Train a language model on a text, in place, by truncated backpropagation through time.
 
     With a checkpoint, the same call goes on where a run was stopped or killed, and ends with the same weights as if
-    nothing had happened (to the bit, on the same machine). Processes that ``torchrun`` started, each with its model on
-    a GPU of its own, share the streams where they have called ``torch.distributed.init_process_group``.
+    nothing had happened (to the bit, on the same machine). Processes that ``torchrun`` started share the streams, if
+    each has called ``torch.distributed.init_process_group`` and, on GPUs, ``torch.cuda.set_device`` for one of its own.
 
     Args:
         model: the model to train.
@@ -319,7 +322,7 @@ def _fit(
             loss.backward()
             norm = clip_grad_norm_(weights.values(), recipe.clip)
             nats, length = torch.stack([loss.detach(), norm]).tolist()  # the only line that waits for a GPU
-            nats, since_saved = _averaged([nats, time.monotonic() - saved_at], device)
+            nats, since_saved = map(fmean, zip(*_gathered((nats, time.monotonic() - saved_at)), strict=True))
             if not math.isfinite(nats + length):
                 culprit = f"the gradient's norm is {length}" if math.isfinite(nats) else f"the loss is {nats}"
                 remedy = f"lower learning_rate (now {recipe.learning_rate}) or clip (now {recipe.clip})"
@@ -340,7 +343,7 @@ def _fit(
                 last = {name: weight.detach().clone() for name, weight in weights.items()}
                 _put(mean or {}, weights)
                 history.validated.append(done)
-                history.validation += _averaged([score()], device)
+                history.validation.append(fmean(_gathered(score())))
                 if recipe.patience and history.waited == 0:
                     best = {name: value.clone() for name, value in model.state_dict().items()}
                 _put(last, weights)
@@ -440,16 +443,7 @@ def _processes() -> tuple[int, int]:
     return (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
 
 
-def _averaged(numbers: list[float], device: torch.device) -> list[float]:
-    """Return the means of some numbers over all processes."""
-    if _processes()[1] == 1:
-        return numbers
-    means = torch.tensor(numbers, dtype=torch.float64, device=device) / dist.get_world_size()
-    dist.all_reduce(means)
-    return means.tolist()
-
-
-def _gathered(own: dict) -> list[dict]:
+def _gathered(own: T) -> list[T]:
     """Return what every process has, in the order of their numbers."""
     everyones = [own] * _processes()[1]
     if len(everyones) > 1:
