@@ -287,15 +287,6 @@ def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path, options, chang
     ]
 
 
-def test_a_run_can_stop_in_the_middle_of_its_schedule_and_go_on(tmp_path):
-    whole, parts = model(), model()
-    history = quiet(whole, TOKENS, RECIPE)
-    for until, done in ((10, 10), (10, 10), (25, 25), (None, 40)):
-        again = quiet(parts, TOKENS, RECIPE, until=until, checkpoint=tmp_path / "run.pt")
-        assert len(again.losses) == done
-    assert again == history and torch.equal(weights(parts), weights(whole))
-
-
 def test_a_run_is_kept_every_minute_and_knows_how_long_its_updates_took(tmp_path, monkeypatch):
     clock, path, kept = SimpleNamespace(now=0.0), tmp_path / "run.pt", []
     monkeypatch.setattr(training, "_replace", lambda _, content: kept.append(content["done"]))
@@ -413,5 +404,11 @@ def test_a_damaged_checkpoint_and_that_of_another_run_are_refused(tmp_path, dama
 def test_what_cannot_be_trained_is_refused_before_the_first_update(tokens, recipe, complaint):
     with pytest.raises(ValueError, match=complaint):
         quiet(model(), tokens, replace(RECIPE, **recipe), watch=pytest.fail, validation=TOKENS)
+
+
+def test_examples_need_their_own_batch_and_one_process(monkeypatch):
     with pytest.raises(ValueError, match="batch is 5, and that of the examples 4; they must be equal"):
         train_examples(Tagger(9, 3), examples("tagger"), Recipe(3, 5))
+    monkeypatch.setattr(training, "_processes", lambda: (0, 2))
+    with pytest.raises(ValueError, match="2 processes share this training; examples are trained by one, so start one"):
+        train_examples(Tagger(9, 3), examples("tagger"), Recipe(3, 4))

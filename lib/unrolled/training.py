@@ -252,6 +252,8 @@ def train_examples(
     """
     if recipe.batch != examples.batch:
         raise ValueError(f"batch is {recipe.batch}, and that of the examples {examples.batch}; they must be equal")
+    if _processes()[1] > 1:
+        raise ValueError(f"{_processes()[1]} processes share this training; examples are trained by one, so start one")
 
     def loss_of(update: int, _: None) -> tuple[torch.Tensor, None]:
         batch = examples.batch_of(update)
