@@ -22,7 +22,7 @@ from unrolled.cells import detach
 from unrolled.measure import Score, evaluate
 from unrolled.models import EncoderDecoder, LanguageModel, Tagger
 from unrolled.tasks.rewriting import START, Fresh, Reversal
-from unrolled.text import Examples, Streams, pad_pairs, pad_tagged
+from unrolled.text import Examples, pad_pairs, pad_tagged
 from unrolled.training import Recipe, TrainingDiverged, train, train_examples
 
 SMALL = {"batch": 4, "seq_len": 8}
@@ -34,62 +34,40 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(HELPERS), *sys.pa
 # The loop
 
 
-@pytest.mark.parametrize("carry", [True, False])
-@pytest.mark.parametrize("options", [{}, {"core": "lstm"}, {"core": "gru", "learn_initial_state": True}])
-def test_by_default_it_is_this_loop_to_the_bit(options, carry):
+DECAYING = partial(torch.optim.AdamW, betas=(0.9, 0.95), weight_decay=0.4)
+
+
+@pytest.mark.parametrize(
+    "options, changes, made",
+    [
+        ({}, {}, torch.optim.Adam),
+        ({"core": "gru"}, {"carry": False}, torch.optim.Adam),
+        ({"core": "gru", "learn_initial_state": True}, {"beta2": 0.95, "weight_decay": 0.4, "clip": 0.05}, DECAYING),
+        ({"core": "lstm"}, {"optimizer": "sgd", "learning_rate": 9.0, "clip": 0.05}, partial(torch.optim.SGD, lr=0)),
+    ],
+)
+def test_it_is_this_loop_to_the_bit(options, changes, made):
     """What the records and the chapters were computed with."""
-    trained, by_hand, watched = model(**options), model(**options), []
-    history = quiet(trained, TOKENS[:600], replace(RECIPE, carry=carry), watch=watched.append)
-    streams, state = TOKENS[:596].view(4, 149), None  # of which 18 windows of 8 are read in a pass
+    trained, by_hand, recipe, watched = model(**options), model(**options), replace(RECIPE, **changes), []
+    history = quiet(trained, TOKENS[:600], recipe, watch=watched.append)
+    inputs, targets = TOKENS[:596].view(4, 149), TOKENS[1:597].view(4, 149)
     own = [weight for weight in by_hand.parameters() if weight.requires_grad]
-    optimizer = torch.optim.Adam(own, fused=True)
-    losses, norms = [], []
+    optimizer, state, losses, norms = made(own, fused=True), None, [], []
     for update in range(40):
-        first = update % 18 * 8
-        state = detach(state) if carry and first else None
-        logits, state = by_hand(streams[:, first : first + 8], state)
-        targets = TOKENS[1:597].view(4, 149)[:, first : first + 8]
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        place = update % 18 * 8  # 18 windows of 8 are read in a pass
+        state = detach(state) if recipe.carry and place else None
+        logits, state = by_hand(inputs[:, place : place + 8], state)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), targets[:, place : place + 8].flatten())
         optimizer.zero_grad()
         loss.backward()
-        norms.append(nn.utils.clip_grad_norm_(own, 1.0).item())
-        optimizer.param_groups[0]["lr"] = (
-            1e-2 * (update + 1) / 4 if update < 4 else 1e-2 * 0.5 * (1 + math.cos(math.pi * (update - 4) / 36))
-        )
+        norms.append(nn.utils.clip_grad_norm_(own, recipe.clip).item())
+        share = (update + 1) / 4 if update < 4 else 0.5 * (1 + math.cos(math.pi * (update - 4) / 36))
+        optimizer.param_groups[0]["lr"] = recipe.learning_rate * share
         optimizer.step()
         losses.append(loss.item())
     assert torch.equal(weights(trained), weights(by_hand))
-    assert history.losses == losses and history.norms == norms and losses[-1] < 0.7 * losses[0]
+    assert history.losses == losses and history.norms == norms and losses[-1] < 0.9 * losses[0]
     assert watched == [*range(1, 41)]
-
-
-@pytest.mark.parametrize("decay", [0.0, 0.4])
-@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-def test_an_optimizers_steps_are_those_written_out(optimizer, decay):
-    rate, clip, beta2 = 0.05, 0.3, 0.95
-    how = {"learning_rate": rate, "clip": clip, "optimizer": optimizer, "weight_decay": decay, "beta2": beta2}
-    trained, by_hand, state = model(), model(), None
-    quiet(trained, TOKENS, Recipe(4, **SMALL, **how, schedule="constant"))
-    own = [weight for weight in by_hand.parameters() if weight.requires_grad]
-    first, second = ([torch.zeros_like(weight) for weight in own] for _ in range(2))
-    for update in range(4):
-        window = Streams(TOKENS, 4, 8).window(update)
-        logits, state = by_hand(window.inputs, state)
-        state = state.detach()
-        by_hand.zero_grad()
-        nn.functional.cross_entropy(logits.mT, window.targets).backward()
-        norm = math.sqrt(sum((weight.grad**2).sum().item() for weight in own))
-        with torch.no_grad():
-            for w, m, v in zip(own, first, second, strict=True):
-                g = w.grad * min(1.0, clip / norm)
-                w -= rate * decay * w
-                if optimizer == "sgd":
-                    w -= rate * g
-                    continue
-                m += (1 - 0.9) * (g - m)
-                v += (1 - beta2) * (g**2 - v)
-                w -= rate * (m / (1 - 0.9 ** (update + 1))) / ((v / (1 - beta2 ** (update + 1))).sqrt() + 1e-8)
-    assert torch.allclose(weights(trained), weights(by_hand), atol=2e-5)
 
 
 def test_the_rates_are_those_of_the_schedule():
@@ -330,19 +308,19 @@ def test_two_processes_train_as_one_does_with_the_whole_batch_and_go_on(tmp_path
         from small_runs import TOKENS, model, weights
         from unrolled.training import Recipe, train
         torch.distributed.init_process_group("gloo")
-        rank, folder = torch.distributed.get_rank(), sys.argv[1]
-        recipe = Recipe(12, 4, 8, learning_rate=2.0, clip=0.5, optimizer="sgd")
+        rank, folder, text = torch.distributed.get_rank(), sys.argv[1], TOKENS[:2900]  # no two streams are alike
+        recipe = Recipe(12, 4, 8, learning_rate=2.0, clip=0.08, optimizer="sgd")
         how = {"validation": TOKENS[:200], "validate_every": 4, "progress": False, "checkpoint": folder + "/run.pt"}
         options = {"core": "lstm", "num_layers": 2, "learn_initial_state": True}
-        train(model(seed=rank, **options), TOKENS, recipe, until=5, **how)  # only the first one's weights count
-        history = train(trained := model(seed=7, **options), TOKENS, recipe, **how)
-        torch.manual_seed(0)
-        train(model(), TOKENS, recipe, progress=False, until=1)
-        drawn = torch.rand(1).item()
+        train(model(seed=rank, **options), text, recipe, until=5, **how)  # only the first one's weights count
+        history = train(trained := model(seed=7, **options), text, recipe, **how)
+        train(model(), text, recipe, progress=False, until=1)
+        seed = torch.initial_seed()
         try:
-            train(model(), TOKENS, Recipe(12, 3, 8), progress=False)
+            train(model(), text, Recipe(12, 3, 8), progress=False)
         except ValueError as error:
-            torch.save((weights(trained), history.losses, history.validation, str(error), drawn), f"{folder}/{rank}")
+            kept = weights(trained), history.losses, history.validation, str(error), seed
+            torch.save(kept, f"{folder}/{rank}")
         torch.distributed.destroy_process_group()
     """
     (tmp_path / "script.py").write_text(textwrap.dedent(script))
@@ -350,14 +328,14 @@ def test_two_processes_train_as_one_does_with_the_whole_batch_and_go_on(tmp_path
     subprocess.run([*torchrun, tmp_path / "script.py", tmp_path], env=ENVIRONMENT, check=True, timeout=300)
     first, second = (torch.load(tmp_path / str(rank)) for rank in range(2))
     alone = model(core="lstm", num_layers=2, learn_initial_state=True)
-    recipe = Recipe(12, 4, 8, learning_rate=2.0, clip=0.5, optimizer="sgd")
-    history = quiet(alone, TOKENS, recipe, validation=TOKENS[:200], validate_every=4)
+    recipe = Recipe(12, 4, 8, learning_rate=2.0, clip=0.08, optimizer="sgd")
+    history = quiet(alone, TOKENS[:2900], recipe, validation=TOKENS[:200], validate_every=4)
     assert torch.equal(first[0], second[0]) and torch.allclose(first[0], weights(alone), atol=1e-5)
     assert first[1:4] == second[1:4] and "batch is 3, which 2 processes cannot share equally" in first[3]
     assert first[1] == pytest.approx(history.losses) and first[2] == pytest.approx(history.validation)
     assert first[4] != second[4]  # each drops units of its own
     with pytest.raises(ValueError, match=r"run\.pt is the checkpoint of another run .processes is 2 there and 1 here"):
-        quiet(alone, TOKENS, recipe, checkpoint=tmp_path / "run.pt")
+        quiet(alone, TOKENS[:2900], recipe, checkpoint=tmp_path / "run.pt")
 
 
 # What is refused
