@@ -138,7 +138,7 @@ def test_early_stopping_gives_back_the_best_weights(tmp_path, monkeypatch, patie
 
 
 def test_mixed_precision_multiplies_in_bfloat16_and_keeps_weights_and_scores_in_float32():
-    trained, seen = model(core="gru"), []
+    trained, seen = model(core="gru").eval(), []  # as one that was loaded
     trained.register_forward_hook(lambda module, _, output: seen.append((module.training, output[0].dtype)))
     recipe = Recipe(40, **SMALL, learning_rate=3e-2, precision="bf16")
     history = quiet(trained, TOKENS, recipe, validation=TOKENS[:500], validate_every=40)

@@ -2,8 +2,8 @@
 
 `evaluation` scores a text, `recall` tests what was remembered, and `comparison` asks whether a difference would come
 out the same again. `gradients` and `jacobians` follow the derivative back through time; `neurons` and `influence` look
-at single units and symbols, and `probes` ask what a linear classifier reads off the states.
-`hardware` times the machine, and `memory` counts what a backward pass keeps.
+at single units and symbols, and `probes` ask what a linear classifier reads off the states. `hardware` times the
+machine, and `memory` counts what a backward pass keeps.
 """
 
 from unrolled.measure import comparison, gradients, hardware, memory, neurons, probes
