@@ -24,7 +24,6 @@ import training
 import weights
 from pairs import WIDTH, Pair, heading, measure
 from unrolled import settings
-from unrolled.whole_files import replace_file
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))  # where the laboratory is
@@ -56,8 +55,7 @@ def write(file: Path, subject: str, tables: Tables) -> None:
     written = json.loads(file.read_text(encoding="utf8")) if file.exists() else {}
     written[subject] = circumstances(torch.device("cpu")) | {"tables": tables}
     in_order = {name: written[name] for name in SUBJECTS if name in written}
-    with replace_file(file) as opened:
-        opened.write((json.dumps(in_order, ensure_ascii=False, indent=1) + "\n").encode())
+    file.write_text(json.dumps(in_order, ensure_ascii=False, indent=1) + "\n", encoding="utf8")
 
 
 def time_cells(pairs: int, seconds: float, quick: bool) -> Tables:

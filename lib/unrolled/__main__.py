@@ -1,49 +1,158 @@
-"""The command line: ``python -m unrolled train | sample | answer | corpora | score``."""
-
-# ruff: noqa: E402 (Ctrl-C has to be provided for before PyTorch is imported, which takes seconds)
-
-import os
-import signal
-
-BY_DEFAULT = signal.getsignal(signal.SIGINT)
-if __name__ == "__main__" and BY_DEFAULT is signal.default_int_handler:  # else Ctrl-C is ignored, and stays so
-    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # nothing has begun that would have to be ended in order
+"""The command line: ``python -m unrolled train my.txt``, and ``python -m unrolled sample runs/my``."""
 
 import argparse
+import math
 import sys
+import time
+from pathlib import Path
 
-from unrolled.commands import Parser, execute, own, using
+import torch
 
-_MAIN = """\
-examples:
-  python -m unrolled train my.txt                                 train a model on a text of your own
-  python -m unrolled sample runs/my --prompt "The "               let a trained model write
-  python -m unrolled answer runs/phonemes recurrence              let one pronounce a word
-  python -m unrolled corpora tiny-shakespeare                     fetch a real corpus and verify it
-  python -m unrolled score model.py                               what a model of your own code pays
+from unrolled import decoding, settings
+from unrolled.measure import evaluate, mixed, token_nats
+from unrolled.models import LanguageModel, load_model, save_model
+from unrolled.ngram import Counts, ModifiedKneserNey
+from unrolled.text import Vocabulary, WordVocabulary, split_words
+from unrolled.training import Recipe, TrainingDiverged, read_checkpoint, train
 
-COMMAND --help tells more of each. The exit code is 0 when all went well, 1 when something failed, 2 when the command
-asks for what cannot be, 130 after Ctrl-C and 143 after SIGTERM."""
+LEAST = 10_000  # characters of a text
+ORDERS = (2, 3, 4, 5, 6, 8, 10, 12)  # of the n-grams that are tried
+BATCH, SEQ_LEN = 16, 64
+SIZES = [  # with fewer characters to train on than the first number: units, dropout, and so many passes at most
+    (100_000, 256, 0.5, 40),
+    (500_000, 512, 0.5, 20),
+    (2_000_000, 512, 0.3, 15),
+    (math.inf, 512, 0.1, 10),
+]
+TRAIN = """\
+The first 80 % of the text are to train on, the next 10 % to choose by, and the last 10 % are read once, at the end. (So
+shuffle the lines of a sorted list before.) Counting comes first: a modified Kneser-Ney n-gram, of the order that suits
+the second part best. Then a GRU, whose size follows from the length of the text, learns for as long as the minutes and
+the passes allow, and keeps the weights that suit the second part best. Stopped or killed, the same command goes on.
+
+  python -m unrolled train my.txt
+  python -m unrolled train my.txt --minutes 60 --folder runs/long
+  UNROLLED_DEVICE=cuda python -m unrolled train my.txt        on a GPU"""
+SAMPLE = """\
+  python -m unrolled sample runs/my --prompt "The " --temperature 0.8"""
+
+
+def read(path: Path) -> str:
+    """Return a text that is long enough to learn from."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}); give the path of a text") from error
+    except UnicodeDecodeError as error:
+        byte = f"its byte {error.start} is 0x{error.object[error.start]:02x}"
+        raise ValueError(f"{path} is not UTF-8 ({byte}); convert it: iconv -f latin1 -t utf8 {path}") from error
+    if len(text) < LEAST:
+        raise ValueError(f"{path} has {len(text):,} characters, and {LEAST:,} are the least; give a longer text")
+    return text
+
+
+def train_text(file: Path, minutes: float, folder: Path) -> None:
+    """Count a text, train a network on it, and print what both of them pay for its last tenth, and a sample."""
+    begun = time.perf_counter()
+    if not 0 < minutes < math.inf:
+        raise ValueError(f"minutes is {minutes}; it must be above 0, such as 10")
+    text, checkpoint = read(file), folder / "model.pt"
+    vocabulary = Vocabulary(text)
+    training, choosing, test = vocabulary.encode(text).tensor_split([len(text) * 8 // 10, len(text) * 9 // 10])
+    before, choosing = int(choosing[-1]), choosing[:30_000]
+    print(f"{len(training):,} characters to train on, {len(choosing):,} to choose by, {len(test):,} to test")
+
+    counts = Counts(training, len(vocabulary), max(ORDERS))
+    paid = {n: evaluate(ModifiedKneserNey(counts, n), choosing).nats_per_symbol for n in ORDERS}
+    order = min(paid, key=paid.get)
+    print(f"to be beaten: {paid[order]:.4f} nats a character, by the {order}-gram, where one chooses")
+
+    units, dropout, passes = next(size for below, *size in SIZES if len(training) < below)
+
+    def untrained() -> LanguageModel:
+        torch.manual_seed(0)
+        size = {"hidden_size": units, "embedding_size": units, "dropout": dropout}
+        return LanguageModel(len(vocabulary), core="gru", **size).to(settings.device())
+
+    def recipe(updates: int, patience: int = 0) -> Recipe:
+        return Recipe(updates, BATCH, SEQ_LEN, learning_rate=3e-3, patience=patience)
+
+    if checkpoint.exists():
+        updates = read_checkpoint(checkpoint)["run"]["updates"]
+        print(f"{folder} holds a run of {updates:,} updates, which goes on; another --folder begins another")
+    else:
+        tried = train(network := untrained(), training, recipe(5), progress=False).seconds / 5
+        started = time.perf_counter()
+        evaluate(network, choosing)
+        scoring = (time.perf_counter() - started) * (11 + len(test) / len(choosing))
+        left = 60 * minutes - (time.perf_counter() - begun) - scoring
+        updates = max(10, min(int(left / tried), passes * len(training) // (BATCH * SEQ_LEN)))
+    print(f"network: a GRU of {units} units, {updates:,} updates", flush=True)
+    network = untrained()
+    scored = {"validation": choosing, "validate_every": max(1, updates // 10)}
+    train(network, training, recipe(updates, patience=3), **scored, checkpoint=checkpoint)
+    save_model(folder / "model.model", network, vocabulary)
+
+    streams = max(1, min(256, len(test) // 1000))
+    ngram = ModifiedKneserNey(counts, order)
+    counted, learned = (token_nats(model, test, start=before, streams=streams) for model in (ngram, network))
+    rows = {f"{order}-gram": counted, "network": learned, "half of each": mixed(learned, counted, 0.5)}
+    print(f"\nthe last {len(test):,} characters, which neither has seen:\n{'':14}{'nats':>8}{'perplexity':>12}")
+    for name, nats in rows.items():
+        print(f"{name:14}{nats.mean():8.4f}{math.exp(nats.mean()):12.3f}")
+    start = "\n" if "\n" in vocabulary else text[0]
+    written = decoding.sample(network, vocabulary, prompt=start, length=400, temperature=0.8)
+    print(f"\n{written.strip()}\n\nkept in {folder}")
+
+
+def sample_model(place: Path, prompt: str, length: int, temperature: float, seed: int) -> None:
+    """Print what a model writes that is in a file, or in a folder with one file."""
+    files = [place] if place.is_file() else sorted(place.glob("**/*.model"))
+    if len(files) != 1:
+        raise ValueError(f"{place} holds {len(files)} models; give a file that ends in .model, or the folder of one")
+    model, vocabulary, *others = load_model(files[0])
+    if others:
+        raise ValueError(f"{files[0]} holds a {type(model).__name__}, which continues no text; give a language model")
+    words = isinstance(vocabulary, WordVocabulary)
+    how = {"prompt": split_words(prompt) if words else prompt, "temperature": temperature, "seed": seed}
+    written = decoding.sample(model, vocabulary, length=length, **how)
+    print(" ".join(written) if words else written)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    main = Parser(
-        prog="python -m unrolled",
-        description="Models of your own text, trained models, and the real corpora.",
-        epilog=_MAIN,
-    )
+    layout = {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    main = argparse.ArgumentParser(prog="python -m unrolled", description="A language model of a text of your own.")
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    own.add(commands)
-    using.add(commands)
+    train = commands.add_parser("train", help="count a text, and train a network on it", epilog=TRAIN, **layout)
+    train.add_argument("file", type=Path, metavar="FILE", help="a text in UTF-8")
+    train.add_argument("--minutes", type=float, default=10.0, help="how long all of it may take (default: 10)")
+    train.add_argument("--folder", type=Path, help="where it is kept (default: the file's name, in runs/)")
+    sample = commands.add_parser("sample", help="let a trained model write", epilog=SAMPLE, **layout)
+    sample.add_argument("model", type=Path, metavar="FOLDER", help="the folder of a trained model, or its file")
+    sample.add_argument("--prompt", default="\n", help="what it continues (default: a line break)")
+    sample.add_argument("--length", type=int, default=400, help="how many tokens to write (default: 400)")
+    sample.add_argument("--temperature", type=float, default=1.0, help="below 1 safer, above 1 bolder (default: 1)")
+    sample.add_argument("--seed", type=int, default=0, help="another seed, another text (default: 0)")
     return main
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line asks, and return the exit code; what went wrong is said in a line."""
-    return execute(parser(), arguments)
+    """Do what the command line asks, and return the exit status; what went wrong is said in a line."""
+    given = parser().parse_args(arguments)
+    try:
+        if given.command == "train":
+            train_text(given.file, given.minutes, given.folder or Path("runs", given.file.stem))
+        else:
+            sample_model(given.model, given.prompt, given.length, given.temperature, given.seed)
+    except (ValueError, OSError, TrainingDiverged) as error:
+        print(f"unrolled: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nunrolled: stopped; the same command goes on", file=sys.stderr)
+        return 130
+    return 0
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, BY_DEFAULT)
     sys.exit(main())

@@ -2,7 +2,6 @@
 
 import ast
 import copy
-import dataclasses
 import json
 import re
 import shlex
@@ -19,7 +18,6 @@ from exercise_cases import CASES, SOLUTIONS, mutants, role
 from places import ROOT
 from unrolled import answers
 from unrolled.__main__ import parser
-from unrolled.measure.submission import Submission
 
 pytestmark = pytest.mark.book
 WEEKS = {"Four weeks": 4, "Ten weeks": 10}
@@ -103,16 +101,41 @@ def test_the_open_tasks_listed_are_those_of_the_notebooks():
     assert listing == [(f"{number} {title}", minutes) for number, title, minutes in tasks]
 
 
-def test_the_projects_commands_are_such_and_its_points_add_up():
+def test_the_projects_command_is_one_and_its_points_add_up():
     page = (ROOT / "pages" / "capstone.md").read_text(encoding="utf8")
-    commands = re.findall(r"^python -m unrolled (.*)$", page, re.MULTILINE)
-    assert [parser().parse_args(shlex.split(each)).command for each in commands] == ["train", "score"]
+    (command,) = re.findall(r"^python -m unrolled (.*)$", page, re.MULTILINE)
+    assert parser().parse_args(shlex.split(command)).command == "train"
     points = re.findall(r"^\| (\d+) \| ", page.split("## How to mark")[1], re.MULTILINE)
     assert sum(map(int, points)) == 20
-    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    names = {field.name for field in dataclasses.fields(Submission)}
-    defined = {getattr(node, "name", None) or node.targets[0].id for node in ast.parse(code).body}
-    assert defined == names
+
+
+def test_the_projects_last_cell_takes_an_honest_price_and_refuses_others(capsys):
+    def recent(text, ahead=-1):
+        """Count the last ten characters: honest, but for a look at the character so far ahead, if at one."""
+        seen = [
+            text[max(0, t - 10) : t] + (9 * text[t + ahead : t + ahead + 1] if ahead >= 0 else "")
+            for t in range(len(text))
+        ]
+        rows = np.array([[1 + part.count(symbol) for symbol in "abc"] for part in seen])
+        return rows / rows.sum(axis=1, keepdims=True)
+
+    page = (ROOT / "pages" / "capstone.md").read_text(encoding="utf8")
+    defined, cell = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    letters = np.random.default_rng(0)
+    training, test = ("".join(letters.choice(list("abc"), size)) for size in (3000, 400))
+    names = {"symbols": "abc", "training": training, "test": test, "predict": recent}
+    assert names.keys() == {getattr(node, "name", None) or node.targets[0].id for node in ast.parse(defined).body}
+    exec(cell, dict(names))
+    paid = -np.mean([np.log(row["abc".index(symbol)]) for row, symbol in zip(recent(test), test, strict=True)])
+    assert capsys.readouterr().out.startswith(f"{paid:.4f} nats per character; the 12-gram pays 1.")
+    for change, message in [
+        ({"predict": lambda text: recent(text, ahead=0)}, "rests on a later character"),
+        ({"predict": lambda text: recent(text, ahead=3)}, "rests on a later character"),
+        ({"predict": lambda text: 2 * recent(text)}, "no probabilities"),
+        ({"training": training + test[100:150]}, "the test repeats the training text"),
+    ]:
+        with pytest.raises(AssertionError, match=message):
+            exec(cell, names | change)
 
 
 # What is said of marking

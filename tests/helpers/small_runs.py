@@ -1,6 +1,5 @@
 """What the tests of training share: a text that is easy to learn, and a small model to learn it."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from unrolled.training import Recipe, train
 
 TOKENS = torch.arange(3000) % 7
 RECIPE = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2)
-DROPOUT = {"core": "torch-lstm", "num_layers": 2, "dropout": 0.5}  # random numbers in every update
 
 
 def model(seed: int = 0, **options) -> LanguageModel:
@@ -23,12 +21,6 @@ def model(seed: int = 0, **options) -> LanguageModel:
 
 def weights(model: NeuralModel) -> torch.Tensor:
     return torch.cat([weight.detach().flatten() for weight in model.parameters()])
-
-
-def logged(checkpoint: Path) -> list[dict]:
-    """Return the lines of a run's log, without the speed, which no two runs share."""
-    lines = map(json.loads, Path(f"{checkpoint}.jsonl").read_text().splitlines())
-    return [{name: value for name, value in line.items() if name != "tokens_per_second"} for line in lines]
 
 
 def tensors(state: State) -> list[torch.Tensor]:

@@ -47,8 +47,8 @@ def test_words_are_kept_as_words(tmp_path):
 
 
 def test_a_model_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
-    def cut_off(_, file):
-        file.write(b"half")
+    def cut_off(_, path):
+        path.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.torch, "save", cut_off)

@@ -2,11 +2,11 @@
 
 `evaluation` scores a text, `recall` tests what was remembered, and `comparison` asks whether a difference would come
 out the same again. `gradients` and `jacobians` follow the derivative back through time; `neurons` and `influence` look
-at single units and symbols, and `probes` ask what a linear classifier reads off the states. `submission` scores a model
-that somebody else wrote. `hardware` times the machine, and `memory` counts what a backward pass keeps.
+at single units and symbols, and `probes` ask what a linear classifier reads off the states. `hardware` times the
+machine, and `memory` counts what a backward pass keeps.
 """
 
-from unrolled.measure import comparison, gradients, hardware, memory, neurons, probes, submission
+from unrolled.measure import comparison, gradients, hardware, memory, neurons, probes
 from unrolled.measure.evaluation import Score, evaluate, mixed, token_nats
 from unrolled.measure.influence import symbol_influence
 from unrolled.measure.recall import recall_by_lag
@@ -22,7 +22,6 @@ __all__ = [
     "neurons",
     "probes",
     "recall_by_lag",
-    "submission",
     "symbol_influence",
     "token_nats",
 ]

@@ -1,5 +1,6 @@
 """Save a trained model and its vocabulary in one file, and load both again."""
 
+import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -14,7 +15,6 @@ from unrolled.models.tagger import Tagger
 from unrolled.models.transformer import TransformerLM
 from unrolled.models.window import FixedWindowLM
 from unrolled.text import Vocabulary, WordVocabulary
-from unrolled.whole_files import replace_file
 
 _KINDS = (LanguageModel, ResidualLM, FixedWindowLM, TransformerLM, Tagger, EncoderDecoder)
 KINDS = {kind.__name__: kind for kind in _KINDS}
@@ -54,8 +54,9 @@ def save_model(path: Path, model: Network, *vocabularies: Vocabulary | WordVocab
         "weights": model.state_dict(),
         "vocabularies": [(type(vocabulary).__name__, vocabulary.symbols) for vocabulary in vocabularies],
     }
-    with replace_file(path) as file:
-        torch.save(content, file)
+    part = path.with_name(f"{path.name}.part")
+    torch.save(content, part)
+    os.replace(part, path)
 
 
 def read_archive(file: BinaryIO, device: torch.device | str) -> Any:
