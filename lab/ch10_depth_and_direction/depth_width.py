@@ -7,6 +7,7 @@ as each other, and settings from a search of its own for each number of updates.
 from pathlib import Path
 
 import torch
+from torch.nn.functional import cross_entropy
 
 from lab.engine.experiment import Config, Experiment, Metric, model, recipe, text
 from lab.engine.scoring import BY_STORY, by_story
@@ -15,7 +16,6 @@ from lab.engine.texts import Encoded, encoded, unseen_stories
 from lab.engine.training import COURSE, CURVE, NATS, course, fit, model_of
 from unrolled.measure import evaluate
 from unrolled.models import LanguageModel, evaluating
-from unrolled.models.loss import cross_entropy
 
 
 def measure(config: Config, seed: int, folder: Path) -> dict:
