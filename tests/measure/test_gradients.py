@@ -106,10 +106,8 @@ CELL, INPUTS = RNNCell(4, 5), torch.zeros(2, 6, 4)
     [
         (lambda: gradients.gradient_by_lag(CELL, INPUTS, lambda last: last.sum()), r"the loss has shape \(\); one for"),
         (lambda: gradients.gradient_by_lag(CELL, INPUTS, lambda last: last), r"\(2, 5\).*expected, \(2,\)"),
-        (lambda: gradients.gradient_by_lag(CELL, INPUTS, squares, torch.zeros(3, 5)), "is 3 and should be 2"),
-        (lambda: gradients.state_jacobians(CELL, INPUTS[0]), "three axes are expected"),
+        (lambda: gradients.gradient_by_lag(CELL, INPUTS, squares, torch.zeros(3, 5)), r"with \[\(3, 5\)\]"),
         (lambda: gradients.product(torch.zeros(3, 4, 5)), r"\(3, 4, 5\); \(…, time, h, h\) is expected"),
-        (lambda: gradients.slopes(INPUTS, "gelu"), "'gelu'; it can be one of tanh"),
         (lambda: gradients.half_life(1.0), "kept is 1.0"),
         (lambda: gradients.lag_of(np.ones(3), 1), "share is 1; it must lie between 0 and what is left at lag 0"),
         (

@@ -31,9 +31,8 @@ def causal_mask(time: int, device: torch.device | str | None = None) -> torch.Te
 def check_lengths(lengths: torch.Tensor, batch: int, time: int) -> None:
     """Raise ValueError unless the lengths are those of so many rows, each of 1 to so many symbols."""
     if lengths.shape != (batch,) or lengths.min() < 1 or lengths.max() > time:
-        raise ValueError(
-            f"lengths are {lengths.tolist()}; ({batch},) is expected, each from 1 to {time}: no empty rows"
-        )
+        found = f"lengths run from {lengths.min()} to {lengths.max()}; a row has 1 to {time} symbols"
+        raise ValueError(f"{found}, and there are {batch} rows: leave out rows that are empty")
 
 
 def attend(
