@@ -353,7 +353,7 @@ def test_chrono_spreads_the_time_constants_up_to_t_max(kind, keeps, writes, opti
     torch.manual_seed(0)
     cell = kind(3, 400, initialisation="chrono", t_max=100, **options)
     steps = 1 / sigmoid(cell.block(writes).b_h.detach())  # after so many little of the old is left: 2 to T_max, uniform
-    assert steps.min() >= 1.99 and steps.max() <= 100.1 and steps.mean() == pytest.approx(51, rel=0.15)
+    assert 1.99 < steps.min() < 2.6 and 98 < steps.max() < 100.1 and steps.mean() == pytest.approx(51, rel=0.15)
     if keeps:
         assert torch.equal(cell.block(keeps).b_h, -cell.block(writes).b_h)
     assert not any(cell.block(name).b_h.any() for name in {*cell.blocks} - {keeps, writes})
@@ -399,14 +399,8 @@ ZEROS = torch.zeros(2, 4)
         (lambda: GRUCell(3, 4)(torch.zeros(2, 5, 3)), "cells.unroll for sequences"),
         (lambda: unroll(LSTMCell(3, 4), torch.zeros(2, 6, 5)), "(2, 6, 5); (batch, time, 3) is expected"),
         (lambda: trace(GRUCell(3, 4), torch.zeros(2, 0, 3)), "with at least one step"),
-        (
-            lambda: RNNCell(3, 4)(torch.zeros(2, 3), torch.zeros(1, 4)),
-            "with [(1, 4)]; a tensor {'h': (2, 4)} is expected",
-        ),
-        (
-            lambda: LSTMCell(3, 4)(torch.zeros(2, 3), ZEROS),
-            "a Tensor with [(2, 4)]; a tuple of tensors {'h': (2, 4), 'c'",
-        ),
+        (lambda: RNNCell(3, 4)(torch.zeros(2, 3), ZEROS[:1]), "with [(1, 4)]; a tensor {'h': (2, 4)} is expected"),
+        (lambda: LSTMCell(3, 4)(torch.zeros(2, 3), ZEROS), "a Tensor with [(2, 4)]; a tuple of tensors {'h': (2, 4),"),
         (lambda: LSTMCell(3, 4)(torch.zeros(2, 3), [ZEROS] * 2), "the state is a list"),
         (lambda: unroll(LSTMCell(3, 4), torch.zeros(2, 5, 3), (ZEROS, ZEROS[:1])), "with [(2, 4), (1, 4)]"),
         (lambda: RNNCell(3, 4)(torch.zeros(2, 3), (ZEROS,)), "the state is a tuple with [(2, 4)]; a tensor"),
@@ -417,20 +411,14 @@ ZEROS = torch.zeros(2, 4)
         (lambda: cells.DeltaCell(3, 4, num_heads=3), "num_heads is 3, which does not divide hidden_size, 4"),
         (lambda: GRUCell(3, 4).to_torch(), "GRUCell(3, 4, reset='before') has no twin in PyTorch"),
         (lambda: RNNCell(3, 4, "sigmoid").to_torch(), "has no twin in PyTorch"),
-        (
-            lambda: LSTMCell.from_torch(nn.GRU(3, 4)),
-            "a LSTMCell takes weights from PyTorch's in one direction, not from GRU",
-        ),
+        (lambda: LSTMCell.from_torch(nn.GRU(3, 4)), "a LSTMCell takes weights from PyTorch's in one direction, not"),
         (lambda: GRUCell.from_torch(nn.GRU(3, 4, bidirectional=True)), "in one direction, not from GRU"),
         (lambda: RNNCell(3, 4, initialisation="glorot"), "'glorot'; it can be one of uniform, torch, gaussian"),
         (lambda: RNNCell(3, 4, initialisation="chrono"), "no gate of a RNNCell keeps its state"),
         (lambda: GRUCell(3, 4, initialisation="chrono"), "t_max is None; 'chrono' needs it"),
         (lambda: GRUCell(3, 4, t_max=20), "initialisation is 'uniform' and t_max is 20"),
         (lambda: cells.initialise(RNNCell(3, 4), "torch", 0.9), "radius is 0.9, but 'torch' does not use it"),
-        (
-            lambda: LSTMCell(3, 4, initialisation="chrono", t_max=20),
-            "bias of 'f' is 1.0, but chrono draws it; give None",
-        ),
+        (lambda: LSTMCell(3, 4, initialisation="chrono", t_max=20), "bias of 'f' is 1.0, but chrono draws it; give"),
         (lambda: cells.scan(torch.ones(2, 0, 3), torch.ones(2, 0, 3)), "(2, 0, 3) and (2, 0, 3); twice (batch, time"),
         (lambda: cells.scan_by_logs(torch.ones(2, 5, 1), torch.ones(2, 5, 3)), "(2, 5, 1) and (2, 5, 3)"),
     ],

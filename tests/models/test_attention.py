@@ -8,8 +8,15 @@ import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from unrolled.models import MultiHeadAttention, TransformerBlock, TransformerLM
-from unrolled.models import attend, causal_mask, padding_mask, scaled_dot_product
+from unrolled.models import (
+    MultiHeadAttention,
+    TransformerBlock,
+    TransformerLM,
+    attend,
+    causal_mask,
+    padding_mask,
+    scaled_dot_product,
+)
 from unrolled.models.attention import SCORES
 
 LENGTHS = torch.tensor([6, 1, 4])

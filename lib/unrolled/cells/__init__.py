@@ -12,11 +12,11 @@ from unrolled.cells.base import Cell, State
 from unrolled.cells.gru import GRUCell
 from unrolled.cells.initialisation import initialise
 from unrolled.cells.linear import DiagonalCell, LinearCell, MinGRUCell, MinLSTMCell
+from unrolled.cells.loop import detach, restart, select, trace, unroll
 from unrolled.cells.lstm import LSTMCell, OriginalLSTMCell
 from unrolled.cells.matrix import DeltaCell, LinearAttentionCell
 from unrolled.cells.parallel_scan import scan, scan_by_logs
 from unrolled.cells.rnn import RNNCell
-from unrolled.cells.unroll import detach, restart, select, trace, unroll
 
 CELLS = {
     "rnn": RNNCell,

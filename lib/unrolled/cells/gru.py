@@ -26,11 +26,10 @@ class GRUCell(TwinCell):
     z and 1 − z exchanged, so the conversion changes the sign of the weights of z.
 
     Args:
-        input_size, hidden_size: d and h, as in `Cell`.
         reset: ``"before"`` or ``"after"`` the recurrent product.
         update_bias: the initial value of b_z, negative so that the cell keeps its state at first; None leaves what the
             initialisation draws.
-        **drawn: ``initialisation`` and ``t_max``, as in `Cell`.
+        input_size, hidden_size, **drawn: as in `Cell`.
 
     Example:
         >>> cell = GRUCell(3, 4)

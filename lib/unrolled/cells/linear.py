@@ -49,11 +49,10 @@ class MinGRUCell(LinearCell):
     (Grazzi et al. 2025).
 
     Args:
-        input_size, hidden_size: d and h, as in `Cell`.
         signed: let the factor of the old state be negative.
         update_bias: the initial value of b_z, negative so that the cell keeps its state at first; None leaves what the
             initialisation draws.
-        **drawn: ``initialisation`` and ``t_max``, as in `Cell`.
+        input_size, hidden_size, **drawn: as in `Cell`.
 
     Example:
         >>> shut = MinGRUCell(3, 4, update_bias=-1e9)  # with the update gate shut, h never changes
@@ -113,10 +112,9 @@ class DiagonalCell(LinearCell):
     The factor is the same at every step, so the states are also a convolution: h_t = Σ_k (1 − e^{−λ}) e^{−λk} u_{t−k}.
 
     Args:
-        input_size, hidden_size: d and h, as in `Cell`.
         t_max: the longest time constant 1 / λ that a unit begins with, in steps, above 1; the shortest is 1, and their
             logarithms are evenly spaced.
-        initialisation: how W_xh and b_h are drawn; see `initialise`.
+        input_size, hidden_size, initialisation: as in `Cell`.
 
     Example:
         >>> cell = DiagonalCell(3, 4, t_max=1000)

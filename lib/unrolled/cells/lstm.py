@@ -25,11 +25,10 @@ class LSTMCell(TwinCell):
     blocks: ``"f"``, ``"i"``, ``"candidate"`` and ``"o"``. The state is the tuple (h, c), (batch, hidden_size) each.
 
     Args:
-        input_size, hidden_size: d and h, as in `Cell`.
         forget_bias: the initial value of b_f, 1 so that the cell remembers from the start (Gers et al. 2000); None
             leaves what the initialisation draws.
         input_bias: the initial value of b_i, or None.
-        **drawn: ``initialisation`` and ``t_max``, as in `Cell`.
+        input_size, hidden_size, **drawn: as in `Cell`.
 
     Example:
         >>> cell = LSTMCell(3, 4)
@@ -78,10 +77,9 @@ class OriginalLSTMCell(Cell):
     tanh(c_t/2) for tanh(c_t), and lets several memory cells share their gates.
 
     Args:
-        input_size, hidden_size: d and h, as in `Cell`.
         input_bias: the initial value of b_i, negative so that the cell writes little at first and does not drift
             (Hochreiter & Schmidhuber 1997); None leaves what the initialisation draws.
-        **drawn: ``initialisation``, as in `Cell`.
+        input_size, hidden_size, **drawn: as in `Cell`.
 
     Example:
         >>> cell = OriginalLSTMCell(3, 4)

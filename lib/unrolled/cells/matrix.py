@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.functional import elu, linear, normalize
 
-from unrolled.cells.base import Cell
+from unrolled.cells.base import Cell, State
 
 CHUNK = 64  # steps of the delta rule that are computed at once
 
@@ -17,9 +17,8 @@ class MatrixCell(Cell):
     No block has recurrent weights. With several heads, each has its own slice of q, k and v, and a smaller matrix S.
 
     Args:
-        input_size, hidden_size: d and h, as in `Cell`; q, k and v are as long as h_t.
-        num_heads: into how many slices q, k and v are cut; a divisor of h.
-        initialisation: how W_xh and b_h are drawn; see `initialise`.
+        num_heads: into how many slices q, k and v, each as long as h_t, are cut; a divisor of h.
+        input_size, hidden_size, initialisation: as in `Cell`.
     """
 
     option_names, state_names = ("num_heads",), ("h", "S")
@@ -65,7 +64,7 @@ class LinearAttentionCell(MatrixCell):
         q, k, v = super().parts(projected)
         return elu(q) + 1, elu(k) + 1, v
 
-    def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, ...]) -> dict[str, torch.Tensor]:
+    def equations(self, projected: torch.Tensor, state: State) -> dict[str, torch.Tensor]:
         """Return S, n and h, (batch, size) each; the arguments are those of `Cell.equations`."""
         q, k, v = self.parts(projected)  # (batch, heads, slice)
         _, S, n = state
@@ -74,9 +73,7 @@ class LinearAttentionCell(MatrixCell):
         h = (S @ q[..., None])[..., 0] / (n * q).sum(dim=-1, keepdim=True)
         return {"S": S.flatten(1), "n": n.flatten(1), "h": h.flatten(1)}
 
-    def unroll(
-        self, inputs: torch.Tensor, state: tuple[torch.Tensor, ...]
-    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+    def unroll(self, inputs: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         """Return what `Cell.unroll` does, by the scores of all steps with the steps so far."""
         # (batch, time, heads, slice) → (batch, heads, time, slice)
         q, k, v = (part.transpose(1, 2) for part in self.parts(self.project(inputs)))
@@ -103,12 +100,8 @@ class DeltaCell(MatrixCell):
     where β lies between 0 and 2, comes near it (Grazzi et al. 2025).
 
     Args:
-        input_size, hidden_size: those of `MatrixCell`.
         negative: let β rise above 1, so that a factor of the old state can be negative.
-        **options: the other arguments of `MatrixCell`.
-
-    Attributes:
-        W_beta, b_beta: those of β, (heads, input_size) and (heads,).
+        input_size, hidden_size, **options: as in `MatrixCell`.
 
     Example:
         >>> from unrolled.cells import unroll
@@ -135,7 +128,7 @@ class DeltaCell(MatrixCell):
         beta = torch.sigmoid(projected[..., 3 * self.hidden_size :, None]) * (2 if self.negative else 1)
         return q, normalize(k, dim=-1), v, beta
 
-    def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def equations(self, projected: torch.Tensor, state: State) -> dict[str, torch.Tensor]:
         """Return β, S and h, (batch, size) each; the arguments are those of `Cell.equations`."""
         q, k, v, beta = self.parts(projected)
         S = state[1].view(*v.shape, -1)  # (batch, heads, slice, slice)
@@ -144,9 +137,7 @@ class DeltaCell(MatrixCell):
         h = (S @ q[..., None])[..., 0]
         return {"beta": beta.flatten(1), "S": S.flatten(1), "h": h.flatten(1)}
 
-    def unroll(
-        self, inputs: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor], chunk: int = CHUNK
-    ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
+    def unroll(self, inputs: torch.Tensor, state: State, chunk: int = CHUNK) -> tuple[torch.Tensor, State]:
         """Return what `Cell.unroll` does, so many steps at once (Yang et al. 2024).
 
         What each step of a chunk writes, u_t = β_t (v_t − S_{t−1} k_t), depends on what the steps before it wrote: a

@@ -20,10 +20,8 @@ class RNNCell(TwinCell):
     PyTorch has two biases, which are only ever added; b_h, (hidden_size,), is enough.
 
     Args:
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the state.
         nonlinearity: ``"tanh"``, or another of `NONLINEARITIES`: ``"relu"``, ``"sigmoid"``, ``"identity"``.
-        initialisation: how the weights are drawn; see `initialise`.
+        input_size, hidden_size, initialisation: as in `Cell`.
 
     Example:
         >>> cell = RNNCell(3, 4)

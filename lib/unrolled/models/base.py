@@ -7,11 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.functional import cross_entropy
 
 from unrolled.cells import State
 from unrolled.text import check_range, symbol_numbers
-
-NEVER = -(2**63)  # the number of a target that is left out of a mean; PyTorch would leave out -100
 
 
 @contextmanager
@@ -114,7 +113,7 @@ class NeuralModel(Network):
     ) -> tuple[torch.Tensor, State]:
         """Return the mean of what the targets cost, for a training to minimise, and the last state, as `costs` does."""
         logits, state = self(inputs, state)
-        return functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=NEVER), state
+        return cross_entropy(logits.flatten(0, 1), targets.flatten()), state
 
 
 def look_up(embedding: nn.Embedding, tokens: torch.Tensor, name: str = "tokens") -> torch.Tensor:
