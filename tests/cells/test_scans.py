@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from unrolled.cells import DeltaCell, MinGRUCell, MinLSTMCell, scan, scan_by_logs, unroll
+from unrolled.cells import DeltaCell, MinLSTMCell, scan, scan_by_logs, unroll
 from unrolled.tasks import ShellGame
 
 
@@ -62,18 +62,6 @@ def test_the_gates_of_a_minimal_lstm_add_up_to_one_even_where_both_are_shut():
             cell.block(name).W_xh.zero_()
     x, h = torch.zeros(1, 2, dtype=torch.float64), torch.ones(1, 3, dtype=torch.float64)
     assert torch.allclose(cell(x, h), (1 + cell.block("candidate").b_h) / 2)
-
-
-def test_a_signed_gate_follows_parity():
-    cell = MinGRUCell(1, 1, signed=True)
-    with torch.no_grad():
-        cell.block("z").W_xh.fill_(200.0)  # the bit 1 turns the state round, the bit 0 keeps it
-        cell.block("z").b_h.fill_(-100.0)
-        cell.block("candidate").W_xh.zero_()
-        cell.block("candidate").b_h.zero_()
-        bits = torch.randint(2, (8, 300, 1)).float()
-        states, _ = unroll(cell, bits, torch.ones(8, 1))
-    assert torch.allclose(states, 1 - 2 * (bits.cumsum(dim=1) % 2), atol=1e-4)
 
 
 def test_a_reflection_follows_five_cups_and_is_exact_after_thousands_of_moves():
