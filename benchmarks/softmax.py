@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 
 from lab.ch07_neural_language_models.adaptive import AdaptiveLM, AdaptiveSoftmax
 from lab.ch07_neural_language_models.words import ADAPTIVE
 from pairs import Pair
 from unrolled.models import LanguageModel
-from unrolled.models.loss import cross_entropy
 
 VOCABULARIES = [10_000, 33_278]  # words; the second is WikiText-2's
 BATCH, TIME_STEPS = 20, 35

@@ -16,6 +16,7 @@ from statistics import fmean
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_
 
 import word_loop
@@ -23,7 +24,6 @@ from pairs import Pair, agree
 from unrolled import settings
 from unrolled.cells import LSTMCell, detach
 from unrolled.models import LanguageModel
-from unrolled.models.loss import cross_entropy
 from unrolled.text import Streams, Vocabulary, WordVocabulary, corpora, split_words, stories
 from unrolled.training import Recipe, train
 from word_loop import WordModel

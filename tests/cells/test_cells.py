@@ -1,337 +1,423 @@
-"""The book's cells equal PyTorch's, forward and backward, and their variants equal a computation step by step."""
+"""Every cell computes the equations of its chapter, whichever way it takes; weights come from PyTorch and go back."""
 
 import math
 import re
-from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import nn
 
 from small_runs import tensors
 from unrolled import cells
-from unrolled.cells import CELLS, GRUCell, LSTMCell, OriginalLSTMCell, RNNCell, TwinCell, detach, select, trace, unroll
-from unrolled.cells.fast import FAST
+from unrolled.cells import (
+    CELLS,
+    Cell,
+    GRUCell,
+    LSTMCell,
+    OriginalLSTMCell,
+    RNNCell,
+    detach,
+    restart,
+    select,
+    trace,
+    unroll,
+)
 
-SIZES = st.integers(1, 7)
-MODULES = {  # ours, PyTorch's cell and network, and their keywords
+sigmoid, tanh = torch.sigmoid, torch.tanh
+
+
+def numbers(*shape, **options):
+    return torch.randn(shape, dtype=torch.float64, **options)
+
+
+# The equations once more, block by block: from x_t, (batch, d), and the state to the values of a step
+
+
+def product(cell, name, x, h=None):
+    W_xh, W_hh, b_h = cell.block(name)
+    return x @ W_xh.T + b_h + (0 if h is None else h @ W_hh.T)
+
+
+def rnn(phi):
+    return lambda cell, x, h: {"h": phi(product(cell, "h", x, h))}
+
+
+def lstm(cell, x, h, c):
+    gates = {name: sigmoid(product(cell, name, x, h)) for name in cell.blocks if name != "candidate"}
+    candidate = tanh(product(cell, "candidate", x, h))
+    c = gates.get("f", 1) * c + gates["i"] * candidate
+    return gates | {"candidate": candidate, "c": c, "h": gates["o"] * tanh(c)}
+
+
+def gru(cell, x, h):
+    z, r = (sigmoid(product(cell, name, x, h)) for name in ("z", "r"))
+    W_xh, W_hh, b_h = cell.block("candidate")
+    seen = (r * h) @ W_hh.T if cell.reset == "before" else r * (h @ W_hh.T + cell.b_hh)
+    candidate = tanh(x @ W_xh.T + b_h + seen)
+    return {"z": z, "r": r, "candidate": candidate, "h": (1 - z) * h + z * candidate}
+
+
+def mingru(cell, x, h):
+    z, candidate = sigmoid(product(cell, "z", x)), product(cell, "candidate", x)
+    a = 1 - (2 if cell.signed else 1) * z
+    return {"z": z, "candidate": candidate, "a": a, "b": z * candidate, "h": a * h + z * candidate}
+
+
+def minlstm(cell, x, h):
+    f, i, candidate = sigmoid(product(cell, "f", x)), sigmoid(product(cell, "i", x)), product(cell, "candidate", x)
+    values = {"f": f, "i": i, "candidate": candidate, "a": f / (f + i), "b": i / (f + i) * candidate}
+    return values | {"h": values["a"] * h + values["b"]}
+
+
+def diagonal(cell, x, h):
+    u, factor = product(cell, "u", x), torch.exp(-torch.log(1 + cell.rate.exp()))
+    return {"u": u, "a": factor.expand_as(u), "b": (1 - factor) * u, "h": factor * h + (1 - factor) * u}
+
+
+def by_heads(step):
+    """Apply a step to each sequence and each head by itself: to its q, k and v, (slice,), S, (slice, slice), and n."""
+
+    def of_all(cell, x, h, S, *rest):
+        heads, batch, found = cell.num_heads, len(x), []
+        parts = [product(cell, name, x).view(batch, heads, -1) for name in "qkv"]
+        rest = [part.view(batch, heads, -1) for part in rest]
+        S = S.view(batch, heads, *[cell.hidden_size // heads] * 2)
+        for row in range(batch):
+            for head in range(heads):
+                own = [part[row, head] for part in (*parts, S, *rest)]
+                found.append(step(cell, x[row], head, *own))
+        return {name: torch.cat([each[name].flatten() for each in found]).view(batch, -1) for name in found[0]}
+
+    return of_all
+
+
+@by_heads
+def linear_attention(cell, x, head, q, k, v, S, n):
+    q, k = (torch.where(a > 0, a + 1, a.exp()) for a in (q, k))
+    S, n = S + torch.outer(v, k), n + k
+    return {"S": S, "n": n, "h": S @ q / (n @ q)}
+
+
+@by_heads
+def delta(cell, x, head, q, k, v, S):
+    beta = (2 if cell.negative else 1) * sigmoid(cell.W_beta[head] @ x + cell.b_beta[head])
+    k = k / k.norm()
+    S = S @ (torch.eye(len(k), dtype=k.dtype) - beta * torch.outer(k, k)) + beta * torch.outer(v, k)
+    return {"beta": beta, "S": S, "h": S @ q}
+
+
+EVERY = {  # each kind of cell: how it is made, and its equations
+    "rnn": (lambda: RNNCell(3, 4), rnn(tanh)),
+    "rnn, relu": (lambda: RNNCell(3, 4, "relu"), rnn(lambda a: a.clamp(min=0))),
+    "rnn, sigmoid": (lambda: RNNCell(3, 4, "sigmoid"), rnn(sigmoid)),
+    "rnn, identity": (lambda: RNNCell(3, 4, "identity"), rnn(lambda a: a)),
+    "lstm": (lambda: LSTMCell(3, 4), lstm),
+    "lstm of 1997": (lambda: OriginalLSTMCell(3, 4), lstm),
+    "gru": (lambda: GRUCell(3, 4), gru),
+    "gru, reset after": (lambda: GRUCell(3, 4, reset="after"), gru),
+    "mingru": (lambda: cells.MinGRUCell(3, 4), mingru),
+    "mingru, signed": (lambda: cells.MinGRUCell(3, 4, signed=True), mingru),
+    "minlstm": (lambda: cells.MinLSTMCell(3, 4), minlstm),
+    "diagonal": (lambda: cells.DiagonalCell(3, 4), diagonal),
+    "linear attention": (lambda: cells.LinearAttentionCell(3, 4), linear_attention),
+    "linear attention, heads": (lambda: cells.LinearAttentionCell(3, 4, num_heads=2), linear_attention),
+    "delta": (lambda: cells.DeltaCell(3, 4), delta),
+    "delta, negative": (lambda: cells.DeltaCell(3, 4, num_heads=2, negative=True), delta),
+}
+BY_KERNEL = ("rnn", "rnn, relu", "lstm", "gru, reset after")  # where PyTorch has the cell
+STEP_BY_STEP = ("rnn, sigmoid", "rnn, identity", "lstm of 1997", "gru")
+
+
+def case(name, batch=2, time=11):
+    """Return a cell with weights of all signs, inputs, and the parts of a state that is not zero, in 64 bits."""
+    torch.manual_seed(0)
+    cell = EVERY[name][0]().double()
+    with torch.no_grad():
+        for weight in cell.parameters():
+            weight.normal_()
+    parts = [numbers(batch, size) for size in cell.state_sizes.values()]
+    if "n" in cell.state_sizes:
+        parts[2] = 1 + parts[2].abs()  # a sum of positive numbers, as the scores are divided by it
+    return cell, numbers(batch, time, 3), parts
+
+
+def joined(parts):
+    return tuple(parts) if len(parts) > 1 else parts[0]
+
+
+def by_hand(name, cell, inputs, parts):
+    """Return the values of all equations at all steps, (batch, time, size) each."""
+    steps, values = [], dict(zip(cell.state_names, parts, strict=True))
+    for x in inputs.unbind(1):
+        values = EVERY[name][1](cell, x, *(values[part] for part in cell.state_names))
+        steps.append(values)
+    return {key: torch.stack([step[key] for step in steps], dim=1) for key in steps[0]}
+
+
+def close(ours, expected):
+    pairs = list(zip(ours, expected, strict=True))
+    return all(a.shape == b.shape and (a - b).abs().max() <= 1e-10 * (1 + b.abs().max()) for a, b in pairs)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("time", [1, 2, 11])
+def test_a_cell_computes_its_equations_whichever_way_it_takes(name, time):
+    cell, inputs, parts = case(name, time=time)
+    values = by_hand(name, cell, inputs, parts)
+    expected = [values["h"], *(values[part][:, -1] for part in cell.state_names)]
+    traced = trace(cell, inputs, joined(parts))
+    assert traced.keys() == values.keys() and close(traced.values(), [values[key] for key in traced])
+    cut = (time + 1) // 2
+    for plain in (True, False):
+        with torch.no_grad():
+            states, last = unroll(cell, inputs, joined(parts), plain=plain)
+            assert close([states, *tensors(last)], expected)
+            first, between = unroll(cell, inputs[:, :cut], joined(parts), plain=plain)
+            assert close([first], [values["h"][:, :cut]])
+            if cut < time:
+                second, last = unroll(cell, inputs[:, cut:], between, plain=plain)
+                assert close([torch.cat([first, second], dim=1), *tensors(last)], expected)
+    state = joined(parts)
+    for x in inputs.unbind(1):
+        state = cell(x, state)
+    assert close(tensors(state), expected[1:])
+    zeros = [torch.zeros_like(part) for part in parts]
+    assert close([unroll(cell, inputs)[0]], [by_hand(name, cell, inputs, zeros)["h"]])
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("plain", [True, False])
+def test_every_gradient_is_that_of_the_equations(name, plain):
+    cell, inputs, parts = case(name)
+    leaves = [inputs.requires_grad_(), *(part.requires_grad_() for part in parts), *cell.parameters()]
+    values, (states, last) = by_hand(name, cell, inputs, parts), unroll(cell, inputs, joined(parts), plain=plain)
+    right = [values["h"], *(values[part][:, -1] for part in cell.state_names)]
+    weights = [numbers(*output.shape) for output in right]
+    results = []
+    for outputs in ([states, *tensors(last)], right):
+        loss = sum((weight * output).sum() for weight, output in zip(weights, outputs, strict=True))
+        results.append(torch.autograd.grad(loss, leaves, allow_unused=True))
+    unused = [ours is None or not ours.any() for ours in results[0]]
+    assert unused == [theirs is None or not theirs.any() for theirs in results[1]]
+    assert sum(unused) == ("S" in cell.state_sizes)  # attention and the delta rule never read h_{t−1}
+    assert close(*([each for each, idle in zip(of, unused, strict=True) if not idle] for of in results))
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in STEP_BY_STEP])
+def test_a_faster_way_takes_no_step(name, monkeypatch):
+    cell, inputs, parts = case(name)
+    monkeypatch.setattr(Cell, "step", None)
+    with torch.no_grad():
+        unroll(cell, inputs, joined(parts))
+    if name not in BY_KERNEL or name == "lstm":  # in training, too
+        unroll(cell, inputs, joined(parts))
+    for run in (lambda: unroll(cell, inputs[:, :1]), lambda: unroll(cell, inputs, plain=True)):
+        with pytest.raises(TypeError, match="NoneType"):
+            run()
+    with torch.autocast("cpu", dtype=torch.bfloat16), pytest.raises(TypeError, match="NoneType"):
+        unroll(cell, inputs)
+
+
+@pytest.mark.parametrize("name", BY_KERNEL)
+def test_a_subclass_with_equations_of_its_own_has_them_run(name):
+    made, inputs = EVERY[name][0]().double(), numbers(2, 11, 3)
+
+    def halved(self, projected, state):
+        return {key: value / 2 for key, value in type(made).equations(self, projected, state).items()}
+
+    cell = type("Halved", (type(made),), {"equations": halved})(3, 4, **made.options()).double()
+    for recorded in (True, False):
+        with torch.set_grad_enabled(recorded):
+            assert torch.equal(unroll(cell, inputs)[0], unroll(cell, inputs, plain=True)[0])
+
+
+def test_autocast_runs_forward_and_backward_in_two_formats():
+    for name in ("lstm", "gru", "delta"):
+        cell, inputs, _ = case(name)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            states, _ = unroll(cell.float(), inputs.float())
+        states.float().sum().backward()
+        assert torch.isfinite(cell.W_xh.grad).all() and (states - unroll(cell, inputs.float())[0]).abs().mean() < 0.1
+
+
+@pytest.mark.parametrize("time", [1, 4, 9, 64])
+def test_chunks_of_any_length_equal_the_steps_of_the_delta_rule(time):
+    cell, inputs, parts = case("delta, negative", time=21)
+    states, last = cell.unroll(inputs, joined(parts), chunk=time)
+    expected, right = unroll(cell, inputs, joined(parts), plain=True)
+    assert close([states, *last], [expected, *right])
+
+
+# PyTorch's weights
+
+TORCHS = {
     "tanh": (RNNCell, nn.RNNCell, nn.RNN, {"nonlinearity": "tanh"}),
     "relu": (RNNCell, nn.RNNCell, nn.RNN, {"nonlinearity": "relu"}),
     "lstm": (LSTMCell, nn.LSTMCell, nn.LSTM, {}),
     "gru": (GRUCell, nn.GRUCell, nn.GRU, {}),
 }
-KINDS = st.sampled_from(list(MODULES))
-EVERY = {
-    "rnn": RNNCell(3, 4),
-    "lstm": LSTMCell(3, 4),
-    "lstm of 1997": OriginalLSTMCell(3, 4),
-    "gru": GRUCell(3, 4),
-    "gru, reset after": GRUCell(3, 4, reset="after"),
-}
 
 
-def gap(ours: torch.Tensor, theirs: torch.Tensor) -> float:
-    return (ours - theirs).abs().max().item()
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kind", TORCHS)
+def test_weights_come_from_torch_and_go_back(kind, bias):
+    ours, of_step, of_layer, options = TORCHS[kind]
+    network = of_layer(3, 4, num_layers=2, bias=bias, batch_first=True, dtype=torch.float64, **options)
+    layers, inputs = [ours.from_torch(network, layer) for layer in range(2)], numbers(2, 7, 3)
+    assert [layer.input_size for layer in layers] == [3, 4]
+    expected, _ = network(inputs)
+    for plain in (True, False):
+        states = inputs
+        for layer in layers:
+            states, _ = unroll(layer, states, plain=plain)
+        assert close([states], [expected])
+    step = of_step(3, 4, bias=bias, dtype=torch.float64, **options)
+    cell, x, state = ours.from_torch(step), numbers(2, 3), numbers(2, 4)
+    state = (state, numbers(2, 4)) if kind == "lstm" else state
+    back = cell.to_torch()
+    assert isinstance(back, of_step) and close(tensors(cell(x, state)), tensors(step(x, state)))
+    assert close(tensors(back(x, state)), tensors(step(x, state)))
+    again = ours.from_torch(back)
+    assert all(torch.equal(a, b) for a, b in zip(cell.parameters(), again.parameters(), strict=True))
 
 
-def random_state(kind: str, batch: int, hidden: int, wanted: bool):
-    """Return a state of this kind that needs gradients, or None."""
-    if not wanted:
-        return None
-    h, c = (torch.randn(batch, hidden, dtype=torch.float64, requires_grad=True) for _ in range(2))
-    return (h, c) if kind == "lstm" else h
+# How weights are drawn
+
+DRAWN = [RNNCell, LSTMCell, OriginalLSTMCell, GRUCell]
 
 
-def worst(ours, theirs, x, state, call_ours, call_theirs) -> float:
-    """Return the largest difference in outputs, in gradients by inputs and state, and in gradients by the weights.
-
-    The gradients by the weights are compared as PyTorch's own, through the conversion: a cell with PyTorch's gradients
-    for weights holds ours, except that each of two added biases has the gradient of the sum.
-    """
-    leaves, results = [x, *(tensors(state) if state is not None else ())], []
-    for call, module in ((call_ours, ours), (call_theirs, theirs)):
-        outputs = call(module)
-        generator = torch.Generator().manual_seed(0)
-        weigh = [torch.randn(out.shape, dtype=torch.float64, generator=generator) for out in outputs]
-        loss = sum((out * w).sum() for out, w in zip(outputs, weigh, strict=True))
-        by_leaves = torch.autograd.grad(loss, leaves, retain_graph=True)
-        by_weights = torch.autograd.grad(loss, list(module.parameters()))
-        results.append(([*outputs, *by_leaves], by_weights))
-    gaps = [gap(a, b) for a, b in zip(results[0][0], results[1][0], strict=True)]
-    with torch.no_grad():
-        for weight, gradient in zip(theirs.parameters(), results[1][1], strict=True):
-            weight.copy_(gradient)
-        for name, bias in theirs.named_parameters():
-            if name.startswith("bias_hh"):
-                bias[: bias.shape[0] if not isinstance(ours, GRUCell) else 2 * ours.hidden_size] = 0
-    expected = type(ours).from_torch(theirs)
-    return max(gaps + [gap(a, b) for a, b in zip(results[0][1], expected.parameters(), strict=True)])
+def test_torchs_initialisation_is_pytorchs():
+    torch.manual_seed(0)
+    ours = RNNCell(3, 4, initialisation="torch")
+    torch.manual_seed(0)
+    theirs = nn.RNNCell(3, 4)
+    assert torch.equal(ours.W_xh, theirs.weight_ih) and torch.equal(ours.W_hh, theirs.weight_hh)
+    assert torch.equal(ours.b_h, theirs.bias_ih + theirs.bias_hh)
+    cell = GRUCell(3, 400, reset="after", initialisation="torch")
+    spread = 400**-0.5 / math.sqrt(3)  # one number from U(−1/√h, 1/√h), or the sum of two where only the sum counts
+    expected = {"z": spread * math.sqrt(2), "r": spread * math.sqrt(2), "candidate": spread}
+    assert {name: cell.block(name).b_h.std().item() for name in expected} == pytest.approx(expected, rel=0.1)
+    assert cell.b_hh.std().item() == pytest.approx(spread, rel=0.1)
 
 
-@pytest.mark.parametrize("plain", [True, False])
-@settings(max_examples=60, deadline=None)
-@given(d=SIZES, h=SIZES, batch=SIZES, time=st.integers(1, 12), kind=KINDS, with_state=st.booleans())
-def test_an_unrolled_cell_equals_torch(plain, d, h, batch, time, kind, with_state):
-    ours_class, _, network_class, options = MODULES[kind]
-    theirs = network_class(d, h, **options, batch_first=True, dtype=torch.float64)
-    inputs = torch.randn(batch, time, d, dtype=torch.float64, requires_grad=True)
-    state = random_state(kind, batch, h, with_state)
-
-    def call_ours(cell):
-        states, last = unroll(cell, inputs, state, plain=plain)
-        return [states, *tensors(last)]
-
-    def call_theirs(network):
-        before = None if state is None else tuple(part.unsqueeze(0) for part in tensors(state))
-        states, last = network(inputs, before if before is None or len(before) > 1 else before[0])
-        return [states, *(part[0] for part in tensors(last))]
-
-    assert worst(ours_class.from_torch(theirs), theirs, inputs, state, call_ours, call_theirs) < 1e-10
-
-
-@settings(max_examples=30, deadline=None)
-@given(d=SIZES, h=SIZES, kind=KINDS, bias=st.booleans())
-def test_weights_go_to_torch_and_come_back(d, h, kind, bias):
-    ours_class, cell_class, _, options = MODULES[kind]
-    ours = ours_class.from_torch(cell_class(d, h, bias=bias, **options, dtype=torch.float64))
-    theirs = ours.to_torch()
-    again = ours_class.from_torch(theirs)
-    x, state = torch.randn(3, d, dtype=torch.float64), random_state(kind, 3, h, True)
-    assert isinstance(theirs, cell_class)
-    assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), again.parameters(), strict=True))
-    assert all(gap(a, b) < 1e-10 for a, b in zip(tensors(ours(x, state)), tensors(theirs(x, state)), strict=True))
-    if not bias:
-        assert (ours.b_h == 0).all()
+@pytest.mark.parametrize("kind", DRAWN)
+@pytest.mark.parametrize("name", ["uniform", "torch", "gaussian", "orthogonal", "identity"])
+def test_a_name_means_the_same_for_a_new_cell_and_for_one_that_is_drawn_again(kind, name):
+    torch.manual_seed(0)
+    matrices = name not in ("uniform", "torch")
+    new, scale = kind(30, 40, initialisation=name), 0.5 if matrices else 1.0
+    W_xh = (drawn := kind(30, 40)).W_xh.clone()
+    cells.initialise(drawn, name, scale)
+    assert torch.equal(drawn.W_xh, W_xh) and not torch.equal(new.W_xh, W_xh)
+    width = 30**-0.5 if matrices else 40**-0.5 / math.sqrt(3)
+    assert new.W_xh.std().item() == pytest.approx(width, rel=0.1)
+    for cell, radius in ((new, 1.0), (drawn, scale)):
+        for block in map(cell.block, cell.blocks):
+            W, square = block.W_hh.detach(), (block.W_hh.T @ block.W_hh).detach()
+            assert torch.allclose(square, radius**2 * torch.eye(40), atol=1e-5) == (name in ("orthogonal", "identity"))
+            assert torch.equal(W, radius * torch.eye(40)) == (name == "identity")
+            assert (abs(torch.linalg.eigvals(W).abs().max().item() - radius) < 1e-5) == matrices
+            assert matrices or (W.abs().max() <= 40**-0.5 and W.std().item() == pytest.approx(width, rel=0.1))
+            assert cell is new or (block.b_h == 0).all() == matrices
 
 
-def test_the_second_bias_is_kept_apart_only_where_it_counts():
-    theirs = nn.GRUCell(3, 4, dtype=torch.float64)
-    back = GRUCell.from_torch(theirs).to_torch()
-    assert torch.equal(back.bias_hh[8:], theirs.bias_hh[8:]) and (back.bias_hh[:8] == 0).all()
-    assert torch.equal(back.bias_ih[8:], theirs.bias_ih[8:])
-
-
-def test_a_layer_of_a_network_is_taken_by_its_number():
-    theirs = nn.LSTM(3, 4, num_layers=2)
-    second = LSTMCell.from_torch(theirs, layer=1)
-    assert second.input_size == 4
-    assert torch.equal(second.block("o").W_hh, theirs.weight_hh_l1[12:])
-
-
-def spoiled(kind: str, spoil) -> float:
-    """Return how far a step is from PyTorch's after one thing was spoiled in the converted weights."""
-    ours_class, cell_class, _, options = MODULES[kind]
-    theirs = cell_class(3, 4, **options, dtype=torch.float64)
-    ours = ours_class.from_torch(theirs)
-    with torch.no_grad():
-        spoil(ours)
-    x, state = torch.randn(2, 3, dtype=torch.float64), random_state(kind, 2, 4, True)
-    return gap(tensors(ours(x, state))[0], tensors(theirs(x, state))[0])
-
-
-def swap(cell, one: str, other: str) -> None:
-    for a, b in zip(cell.block(one), cell.block(other), strict=True):
-        kept = a.clone()
-        a.copy_(b)
-        b.copy_(kept)
+def test_gates_begin_with_their_biases_and_generators_draw_alone():
+    cell = LSTMCell(3, 4, input_bias=2.0, initialisation="orthogonal")
+    assert [cell.block(name).b_h.tolist() for name in cell.blocks] == [[1.0] * 4, [2.0] * 4, [0.0] * 4, [0.0] * 4]
+    assert LSTMCell(3, 4, forget_bias=None).block("f").b_h.std() > 0
+    assert OriginalLSTMCell(3, 4, input_bias=-3.0).block("i").b_h.tolist() == [-3.0] * 4
+    for kind in (GRUCell, cells.MinGRUCell):
+        assert kind(3, 4, update_bias=-1.0).block("z").b_h.tolist() == [-1.0] * 4
+    then, drawn = torch.get_rng_state(), []
+    for _ in range(2):
+        cell = cells.initialise(cell, "chrono", generator=torch.Generator().manual_seed(1), t_max=9)
+        drawn.append(torch.cat([cell.W_hh.flatten(), cell.b_h]))
+    assert torch.equal(*drawn) and torch.equal(torch.get_rng_state(), then)
 
 
 @pytest.mark.parametrize(
-    "kind, spoil",
+    "kind, keeps, writes, options",
     [
-        ("tanh", lambda cell: cell.W_hh.copy_(cell.W_hh.T.clone())),  # a forgotten transpose
-        ("lstm", lambda cell: swap(cell, "f", "i")),
-        ("lstm", lambda cell: swap(cell, "candidate", "o")),
-        ("lstm", lambda cell: cell.b_h.zero_()),
-        ("gru", lambda cell: swap(cell, "z", "r")),
-        ("gru", lambda cell: cell.b_hh.zero_()),
-        ("gru", lambda cell: [weights.neg_() for weights in cell.block("z")]),  # the other meaning of z
-        ("gru", lambda cell: (cell.block("candidate").b_h.add_(cell.b_hh), cell.b_hh.zero_())),  # biases added up
-        ("gru", lambda cell: setattr(cell, "reset", "before")),
+        (LSTMCell, "f", "i", {"forget_bias": None}),
+        (GRUCell, None, "z", {}),
+        (cells.MinGRUCell, None, "z", {}),
+        (cells.MinLSTMCell, "f", "i", {}),
     ],
 )
-def test_the_comparison_can_fail(kind, spoil):
+def test_chrono_spreads_the_time_constants_up_to_t_max(kind, keeps, writes, options):
     torch.manual_seed(0)
-    assert spoiled(kind, lambda cell: None) < 1e-10
-    assert spoiled(kind, spoil) > 1e-3
+    cell = kind(3, 400, initialisation="chrono", t_max=100, **options)
+    steps = 1 / sigmoid(cell.block(writes).b_h.detach())  # after so many little of the old is left: 2 to T_max, uniform
+    assert 1.99 < steps.min() < 2.6 and 98 < steps.max() < 100.1 and steps.mean() == pytest.approx(51, rel=0.15)
+    if keeps:
+        assert torch.equal(cell.block(keeps).b_h, -cell.block(writes).b_h)
+    assert not any(cell.block(name).b_h.any() for name in {*cell.blocks} - {keeps, writes})
 
 
-def test_the_lstm_of_1997_is_one_that_forgets_nothing():
-    """Its weights for a forget gate do not exist, and with its others PyTorch's LSTM, whose f is 1, does the same."""
-    torch.manual_seed(0)
-    cell, modern = OriginalLSTMCell(3, 4).double(), LSTMCell(3, 4, forget_bias=100.0).double()
-    with torch.no_grad():
-        for name in cell.blocks:
-            for weight, other in zip(modern.block(name), cell.block(name), strict=True):
-                weight.copy_(other)
-        for weight in modern.block("f")[:2]:
-            weight.zero_()
-    inputs, state = torch.randn(2, 5, 3, dtype=torch.float64), random_state("lstm", 2, 4, True)
-    (ours, last), (theirs, other) = unroll(cell, inputs, state), unroll(modern, inputs, state)
-    assert all(gap(*pair) < 1e-12 for pair in ((ours, theirs), *zip(last, other, strict=True)))
-    assert cell.W_hh.shape == (12, 4) and not isinstance(cell, TwinCell)
+def test_the_time_constants_of_a_diagonal_cell_are_spread_evenly_on_a_logarithmic_scale():
+    assert (1 / cells.DiagonalCell(3, 4, t_max=1000).decay()).tolist() == pytest.approx([1, 10, 100, 1000], rel=1e-3)
+    assert not cells.DeltaCell(3, 4).W_beta.any() and not cells.DeltaCell(3, 4).b_beta.any()  # β begins at ½
 
 
-@pytest.mark.parametrize("bias", [-1.0, 0.0, 2.0])
-def test_the_forget_gate_begins_with_its_bias(bias):
-    cell = LSTMCell(3, 4, forget_bias=bias)
-    assert (cell.block("f").b_h == bias).all() and not (cell.block("i").b_h == bias).any()
-    assert trace(cell, torch.zeros(1, 1, 3))["f"].flatten().tolist() == pytest.approx([1 / (1 + math.exp(-bias))] * 4)
+# Blocks, states, and what is refused
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_a_trace_holds_the_states_of_unroll_and_satisfies_the_equations(name):
-    cell, inputs = EVERY[name], torch.randn(2, 6, 3)
-    values = trace(cell, inputs)
-    states, last = unroll(cell, inputs, plain=True)
-    assert torch.equal(values["h"], states) and torch.equal(values["h"][:, -1], tensors(last)[0])
-    assert all(value.shape == (2, 6, 4) for value in values.values())
-    before = {key: torch.cat([torch.zeros(2, 1, 4), value[:, :-1]], dim=1) for key, value in values.items()}
-    if isinstance(cell, LSTMCell | OriginalLSTMCell):
-        forgets = isinstance(cell, LSTMCell)
-        assert list(values) == [*(["f"] if forgets else []), "i", "candidate", "c", "o", "h"]
-        assert torch.equal(values["c"][:, -1], last[1])
-        kept = values["f"] * before["c"] if forgets else before["c"]
-        assert torch.allclose(values["c"], kept + values["i"] * values["candidate"])
-        assert torch.allclose(values["h"], values["o"] * values["c"].tanh())
-    elif isinstance(cell, GRUCell):
-        assert list(values) == ["z", "r", "candidate", "h"]
-        assert torch.allclose(values["h"], torch.lerp(before["h"], values["candidate"], values["z"]), atol=1e-6)
-    else:
-        assert list(values) == ["h"]
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_unrolling_is_stepping(name):
-    cell, inputs = EVERY[name].double(), torch.randn(2, 6, 3, dtype=torch.float64)
-    state = None
-    for x in inputs.unbind(1):
-        state = cell(x, state)
-    for plain in (True, False):
-        _, last = unroll(cell, inputs, plain=plain)
-        assert all(gap(a, b) < 1e-12 for a, b in zip(tensors(state), tensors(last), strict=True))
-
-
-def test_blocks_are_views_and_a_wrong_one_is_named():
+def test_blocks_are_views_and_a_cell_says_what_it_is():
     cell = LSTMCell(3, 4)
     with torch.no_grad():
         cell.block("candidate").W_xh.fill_(7)
     assert (cell.W_xh[8:12] == 7).all() and not (cell.W_xh[:8] == 7).any() and not (cell.W_xh[12:] == 7).any()
-    with pytest.raises(ValueError, match="there is no block 'z'; this cell has f, i, candidate, o"):
-        cell.block("z")
+    assert repr(GRUCell(3, 4)) == "GRUCell(3, 4, reset='before')" and cells.MinGRUCell(3, 4).block("z").W_hh is None
 
 
-def test_a_nested_state_is_detached():
-    h, c = torch.zeros(2, 2, 4, requires_grad=True).unbind(0)
+def test_a_nested_state_is_detached_selected_and_restarted():
+    h, c = torch.arange(24.0).view(2, 3, 4).requires_grad_().unbind(0)
     (one, two), three = detach(((h, c), h))
     assert not (one.requires_grad or two.requires_grad or three.requires_grad) and h.requires_grad
-
-
-def test_rows_of_a_nested_state_are_selected_reordered_and_repeated():
-    h, c = torch.arange(24.0).view(2, 3, 4).unbind(0)
+    h, c = one, two
     (one, two), three = select(((h, c), h.numpy()), [2, 0, 2, 1])
     for selected, state in ((one, h), (two, c), (three, h)):
         assert torch.equal(torch.as_tensor(selected), torch.stack([state[2], state[0], state[2], state[1]]))
-    assert select(h.numpy(), [1]).shape == (1, 4)  # one row is still a batch
+    one, two = restart((h, c), (-h, -c), torch.tensor([True, False, True]))
+    for changed, state in ((one, h), (two, c)):
+        assert torch.equal(changed, torch.stack([-state[0], state[1], -state[2]]))
 
 
-@pytest.mark.parametrize(
-    "shape, says",
-    [
-        ((3, 4), r"axis 0 \(batch\) is 3 and should be 2"),
-        ((2, 5), r"axis 1 \(hidden_size\) is 5 and should be 4"),
-        ((1, 2, 4), r"two axes are expected: \(batch, hidden_size\)"),
-    ],
-)
-@pytest.mark.parametrize("kind", [kind for kind in CELLS if kind not in ("linear-attention", "delta")])
-def test_a_state_of_the_wrong_shape_says_which_axis(kind, shape, says):
-    cell, state = CELLS[kind](3, 4), torch.zeros(shape)
-    if kind.startswith("lstm"):
-        state, says = (torch.zeros(2, 4), state), "c of the state has shape.*" + says
-    with pytest.raises(ValueError, match=says):
-        cell(torch.zeros(2, 3), state)
-    with pytest.raises(ValueError, match=says):
-        unroll(cell, torch.zeros(2, 6, 3), state)
-
-
-@pytest.mark.parametrize(
-    "kind, state, says",
-    [
-        ("rnn", (torch.zeros(2, 4),), r"the state is a tuple; a tensor, \(batch, hidden_size\), is expected"),
-        ("lstm", torch.zeros(2, 4), r"the state is a tensor; a tuple \(h, c\) of 2 tensors is expected"),
-        ("lstm", (torch.zeros(2, 4),), r"the state is a tuple of 1; a tuple \(h, c\) of 2 tensors"),
-        ("lstm", [torch.zeros(2, 4)] * 2, "the state is a list of 2; a tuple"),
-        ("lstm", (torch.zeros(2, 4), (torch.zeros(2, 4),)), "c of the state is a tuple; a tensor"),
-        ("linear-attention", (torch.zeros(2, 4),) * 2, r"the state is a tuple of 2; a tuple \(h, S, n\) of 3 tensors"),
-        ("linear-attention", (torch.zeros(2, 4),) * 3, r"S of the state has .* axis 1 \(size\) is 4 and should be 16"),
-        ("delta", (torch.zeros(2, 4),) * 2, r"S of the state has .* axis 1 \(size\) is 4 and should be 16"),
-    ],
-)
-def test_a_state_of_the_wrong_form_says_so(kind, state, says):
-    with pytest.raises(ValueError, match=says):
-        CELLS[kind](3, 4)(torch.zeros(2, 3), state)
-
-
-def test_a_state_on_another_device_says_so():
-    with pytest.raises(ValueError, match="the state is on meta but the inputs are on cpu"):
-        RNNCell(3, 4)(torch.zeros(2, 3), torch.zeros(2, 4, device="meta"))
-    with pytest.raises(ValueError, match="h of the state is on meta but the inputs are on cpu"):
-        LSTMCell(3, 4)(torch.zeros(2, 3), (torch.zeros(2, 4, device="meta"), torch.zeros(2, 4)))
+ZEROS = torch.zeros(2, 4)
 
 
 @pytest.mark.parametrize(
     "call, says",
     [
-        (lambda: RNNCell(3, 4)(torch.zeros(2, 5)), "the last axis is 5 and should be input_size, 3"),
-        (lambda: unroll(RNNCell(3, 4), torch.zeros(2, 3)), "three axes are expected"),
-        (lambda: unroll(LSTMCell(3, 4), torch.zeros(2, 6, 5)), "the last axis is 5 and should be input_size, 3"),
-        (lambda: unroll(RNNCell(3, 4), torch.zeros(2, 0, 3)), "at least one step"),
-        (lambda: trace(GRUCell(3, 4), torch.zeros(2, 0, 3)), "at least one step"),
-        (lambda: RNNCell(0, 4), "input_size is 0"),
-        (lambda: LSTMCell(3, 0), "hidden_size is 0"),
+        (lambda: RNNCell(3, 4)(torch.zeros(2, 5)), "x has shape (2, 5); (batch, 3) is expected"),
+        (lambda: cells.MinGRUCell(3, 4)(torch.zeros(3)), "x has shape (3,); (batch, 3) is expected: x[None] for one"),
+        (lambda: GRUCell(3, 4)(torch.zeros(2, 5, 3)), "cells.unroll for sequences"),
+        (lambda: unroll(LSTMCell(3, 4), torch.zeros(2, 6, 5)), "(2, 6, 5); (batch, time, 3) is expected"),
+        (lambda: trace(GRUCell(3, 4), torch.zeros(2, 0, 3)), "with at least one step"),
+        (lambda: RNNCell(3, 4)(torch.zeros(2, 3), ZEROS[:1]), "with [(1, 4)]; a tensor {'h': (2, 4)} is expected"),
+        (lambda: LSTMCell(3, 4)(torch.zeros(2, 3), ZEROS), "a Tensor with [(2, 4)]; a tuple of tensors {'h': (2, 4),"),
+        (lambda: LSTMCell(3, 4)(torch.zeros(2, 3), [ZEROS] * 2), "the state is a list"),
+        (lambda: unroll(LSTMCell(3, 4), torch.zeros(2, 5, 3), (ZEROS, ZEROS[:1])), "with [(2, 4), (1, 4)]"),
+        (lambda: RNNCell(3, 4)(torch.zeros(2, 3), (ZEROS,)), "the state is a tuple with [(2, 4)]; a tensor"),
+        (lambda: CELLS["delta"](3, 4)(torch.zeros(2, 3), (ZEROS, ZEROS)), "{'h': (2, 4), 'S': (2, 16)} is expected"),
+        (lambda: LSTMCell(3, 4).block("z"), "there is no block 'z'; this cell has f, i, candidate, o"),
         (lambda: RNNCell(3, 4, nonlinearity="gelu"), "'gelu'; it can be one of tanh, relu"),
         (lambda: GRUCell(3, 4, reset="behind"), "reset is 'behind'; it can be 'before' or 'after'"),
-        (lambda: GRUCell(3, 4).to_torch(), 'resets after the product; a cell with reset="before" has no twin'),
-        (lambda: RNNCell(3, 4, "sigmoid").to_torch(), "no RNN with nonlinearity='sigmoid', only with 'tanh'"),
-        (lambda: LSTMCell.from_torch(nn.GRU(3, 4)), "made from torch.nn's LSTMCell or LSTM, not from GRU"),
-        (lambda: GRUCell.from_torch(nn.GRU(3, 4, bidirectional=True)), "two directions or a projection"),
-        (lambda: LSTMCell.from_torch(nn.LSTM(3, 4, proj_size=2)), "two directions or a projection"),
-        (lambda: RNNCell.from_torch(nn.RNN(3, 4), layer=1), "layer is 1; the module has layers 0 to 0"),
+        (lambda: cells.DeltaCell(3, 4, num_heads=3), "num_heads is 3, which does not divide hidden_size, 4"),
+        (lambda: GRUCell(3, 4).to_torch(), "GRUCell(3, 4, reset='before') has no twin in PyTorch"),
+        (lambda: RNNCell(3, 4, "sigmoid").to_torch(), "has no twin in PyTorch"),
+        (lambda: LSTMCell.from_torch(nn.GRU(3, 4)), "a LSTMCell takes weights from PyTorch's in one direction, not"),
+        (lambda: GRUCell.from_torch(nn.GRU(3, 4, bidirectional=True)), "in one direction, not from GRU"),
+        (lambda: RNNCell(3, 4, initialisation="glorot"), "'glorot'; it can be one of uniform, torch, gaussian"),
+        (lambda: RNNCell(3, 4, initialisation="chrono"), "no gate of a RNNCell keeps its state"),
+        (lambda: GRUCell(3, 4, initialisation="chrono"), "t_max is None; 'chrono' needs it"),
+        (lambda: GRUCell(3, 4, t_max=20), "initialisation is 'uniform' and t_max is 20"),
+        (lambda: cells.initialise(RNNCell(3, 4), "torch", 0.9), "radius is 0.9, but 'torch' does not use it"),
+        (lambda: LSTMCell(3, 4, initialisation="chrono", t_max=20), "bias of 'f' is 1.0, but chrono draws it; give"),
+        (lambda: cells.scan(torch.ones(2, 0, 3), torch.ones(2, 0, 3)), "(2, 0, 3) and (2, 0, 3); twice (batch, time"),
+        (lambda: cells.scan_by_logs(torch.ones(2, 5, 1), torch.ones(2, 5, 3)), "(2, 5, 1) and (2, 5, 3)"),
     ],
 )
 def test_bad_input_is_named(call, says):
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=re.escape(says)):
         call()
-
-
-def test_every_cell_but_the_lstm_of_1997_has_a_fast_path():
-    assert set(CELLS.values()) - set(FAST) == {OriginalLSTMCell} and set(FAST) <= set(CELLS.values())
-
-
-def test_no_page_of_the_room_leads_back_to_itself():
-    def leads_to(name):  # also under TYPE_CHECKING
-        text = (Path(cells.__file__).parent / f"{name}.py").read_text(encoding="utf8")
-        pages = re.findall(r"from unrolled\.cells\.(\w+) import", text)
-        return {*pages, *re.findall(r"from unrolled\.cells import (\w+)\n", text.split('"""', 2)[2])}
-
-    names = {path.stem for path in Path(cells.__file__).parent.glob("[a-z]*.py")}
-    waiting = {name: leads_to(name) & names for name in names}
-    while ready := [name for name, pages in waiting.items() if not pages & waiting.keys()]:
-        for name in ready:
-            del waiting[name]
-    assert not waiting
-
-
-def test_a_cell_says_what_it_is():
-    assert repr(GRUCell(3, 4)) == "GRUCell(3, 4, reset='before')"
-    assert repr(RNNCell(3, 4)) == "RNNCell(3, 4, nonlinearity='tanh')"
-
-
-@pytest.mark.parametrize("kind", CELLS)
-@pytest.mark.parametrize("shape", [(), (3,), (2, 5, 3)])
-def test_a_step_takes_a_batch_of_vectors_and_nothing_else(kind, shape):
-    expected = re.escape(f"x has shape {shape}; two axes are expected: (batch, input_size); use x[None]")
-    with pytest.raises(ValueError, match=expected):
-        CELLS[kind](3, 4)(torch.zeros(shape))

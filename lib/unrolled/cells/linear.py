@@ -1,12 +1,12 @@
 """Cells whose step is linear in the state, so that a whole sequence is one scan (chapter 13)."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.nn.functional import logsigmoid, softplus
 
 from unrolled.cells.base import Cell
+from unrolled.cells.parallel_scan import scan
 
 
 class LinearCell(Cell):
@@ -14,36 +14,27 @@ class LinearCell(Cell):
 
         h_t = a_t ⊙ h_{t−1} + b_t
 
-    Neither a_t nor b_t depends on the state, so a whole sequence is one `scan`, by which `unroll` computes the cells of
-    this page. A subclass gives both. The arguments are those of `Cell`; no block has recurrent weights.
-
-    Example:
-        >>> from unrolled.cells import unroll
-        >>> class LeakyCell(LinearCell):
-        ...     def coefficients(self, projected):
-        ...         return {"a": torch.full_like(projected, 0.9), "b": 0.1 * projected}
-        >>> states, h = unroll(LeakyCell(3, 4, blocks=["h"]), torch.zeros(2, 5, 3))
-        >>> states.shape, h.shape
-        (torch.Size([2, 5, 4]), torch.Size([2, 4]))
+    Neither a_t nor b_t depends on the state, so a whole sequence is one `scan`. A subclass gives both. The arguments
+    are those of `Cell`; no block has recurrent weights.
     """
 
-    def __init__(
-        self, input_size: int, hidden_size: int, blocks: Sequence[str], vectors: Sequence[str] = (), **options: Any
-    ):
-        super().__init__(input_size, hidden_size, blocks, vectors, recurrent=False, **options)
+    def __init__(self, *sizes_and_names: Any, **options: Any):
+        super().__init__(*sizes_and_names, recurrent=False, **options)
 
     def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return a_t and b_t, and whatever they are made of, by name and in order, (…, hidden_size) each.
-
-        Args:
-            projected: x_t after `project`, (…, blocks · hidden_size): of one step or of many.
-        """
+        """Return a_t and b_t, and what they are made of, (…, hidden_size) each, from x_t after `project`."""
         raise NotImplementedError
 
     def equations(self, projected: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return the coefficients and h, (batch, hidden_size) each; the arguments are those of `Cell.equations`."""
         values = self.coefficients(projected)
         return values | {"h": values["a"] * state + values["b"]}
+
+    def unroll(self, inputs: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what `Cell.unroll` does, by `scan`: a tree in place of a loop."""
+        values = self.coefficients(self.project(inputs))
+        states = scan(values["a"], values["b"], state)
+        return states, states[:, -1]
 
 
 class MinGRUCell(LinearCell):
@@ -53,48 +44,26 @@ class MinGRUCell(LinearCell):
         h̃ = W_h x + b_h                    (:eq:`eq-mingru`)
         h_t = (1 − z) ⊙ h + z ⊙ h̃          (:eq:`eq-mingru`)
 
-    where h is h_{t−1} and x is x_t. With ``signed`` the factor of the old state is 1 − 2z, between −1 and 1: only then
-    can a state change its sign from step to step, which parity needs (Grazzi et al. 2025).
+    where h is h_{t−1} and x is x_t; the blocks are ``"z"`` and ``"candidate"``. With ``signed`` the factor of the old
+    state is 1 − 2z, between −1 and 1: only then can a state change its sign from step to step, which parity needs
+    (Grazzi et al. 2025).
 
     Args:
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the state.
         signed: let the factor of the old state be negative.
         update_bias: the initial value of b_z, negative so that the cell keeps its state at first; None leaves what the
             initialisation draws.
-        initialisation, t_max: how all weights are drawn; see `initialise`.
-
-    Attributes:
-        W_xh: input weights, (2 · hidden_size, input_size): the blocks ``"z"`` and ``"candidate"``.
-        b_h: biases, (2 · hidden_size,).
-
-    Raises:
-        ValueError: a size below 1, a bias beside chrono's, or what `initialise` raises.
+        input_size, hidden_size, **drawn: as in `Cell`.
 
     Example:
-        >>> cell = MinGRUCell(3, 4)
-        >>> cell(torch.zeros(2, 3)).shape
-        torch.Size([2, 4])
         >>> shut = MinGRUCell(3, 4, update_bias=-1e9)  # with the update gate shut, h never changes
         >>> shut(torch.randn(1, 3), torch.ones(1, 4)).tolist()
         [[1.0, 1.0, 1.0, 1.0]]
     """
 
-    option_names = ("signed", "update_bias")
-    chrono_blocks = {"z": -1}
+    option_names, chrono_blocks = ("signed", "update_bias"), {"z": -1}
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        *,
-        signed: bool = False,
-        update_bias: float | None = None,
-        initialisation: str = "uniform",
-        t_max: int | None = None,
-    ):
-        blocks, biases = ("z", "candidate"), {"z": update_bias}
-        super().__init__(input_size, hidden_size, blocks, biases=biases, initialisation=initialisation, t_max=t_max)
+    def __init__(self, input_size: int, hidden_size: int, *, signed: bool = False, update_bias=None, **drawn: Any):
+        super().__init__(input_size, hidden_size, ("z", "candidate"), biases={"z": update_bias}, **drawn)
         self.signed, self.update_bias = signed, update_bias
 
     def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -111,54 +80,27 @@ class MinLSTMCell(LinearCell):
         h̃ = W_h x + b_h
         h_t = f / (f + i) ⊙ h + i / (f + i) ⊙ h̃
 
-    where h is h_{t−1} and x is x_t. Divided by their sum the gates add up to 1, so that the state stays between the
-    candidates.
+    where h is h_{t−1} and x is x_t; the blocks are ``"f"``, ``"i"`` and ``"candidate"``. Divided by their sum the gates
+    add up to 1, so that the state stays between the candidates.
 
-    Args:
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the state.
-        forget_bias: the initial value of b_f; None leaves what the initialisation draws.
-        initialisation, t_max: how all weights are drawn; see `initialise`.
-
-    Attributes:
-        W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"f"``, ``"i"`` and ``"candidate"``.
-        b_h: biases, (3 · hidden_size,).
-
-    Raises:
-        ValueError: a size below 1, a bias beside chrono's, or what `initialise` raises.
+    The arguments are those of `Cell`.
 
     Example:
         >>> MinLSTMCell(3, 4)(torch.zeros(2, 3)).shape
         torch.Size([2, 4])
     """
 
-    option_names = ("forget_bias",)
     chrono_blocks = {"f": 1, "i": -1}
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        *,
-        forget_bias: float | None = None,
-        initialisation: str = "uniform",
-        t_max: int | None = None,
-    ):
-        blocks, biases = ("f", "i", "candidate"), {"f": forget_bias}
-        super().__init__(input_size, hidden_size, blocks, biases=biases, initialisation=initialisation, t_max=t_max)
-        self.forget_bias = forget_bias
+    def __init__(self, input_size: int, hidden_size: int, **drawn: Any):
+        super().__init__(input_size, hidden_size, ("f", "i", "candidate"), **drawn)
 
     def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return f, i, candidate, a and b; the arguments are those of `LinearCell.coefficients`."""
         a_f, a_i, candidate = projected.chunk(3, dim=-1)
+        f, i = torch.sigmoid(a_f), torch.sigmoid(a_i)
         a = torch.sigmoid(logsigmoid(a_f) - logsigmoid(a_i))  # f / (f + i), and nothing is divided by zero
-        return {
-            "f": torch.sigmoid(a_f),
-            "i": torch.sigmoid(a_i),
-            "candidate": candidate,
-            "a": a,
-            "b": (1 - a) * candidate,
-        }
+        return {"f": f, "i": i, "candidate": candidate, "a": a, "b": (1 - a) * candidate}
 
 
 class DiagonalCell(LinearCell):
@@ -170,19 +112,9 @@ class DiagonalCell(LinearCell):
     The factor is the same at every step, so the states are also a convolution: h_t = Σ_k (1 − e^{−λ}) e^{−λk} u_{t−k}.
 
     Args:
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the state.
         t_max: the longest time constant 1 / λ that a unit begins with, in steps, above 1; the shortest is 1, and their
             logarithms are evenly spaced.
-        initialisation: how W_xh and b_h are drawn; see `initialise`. It cannot be ``"chrono"``.
-
-    Attributes:
-        W_xh: input weights, (hidden_size, input_size): the block ``"u"``.
-        b_h: biases, (hidden_size,).
-        rate: the softplus of these is λ, (hidden_size,).
-
-    Raises:
-        ValueError: a size below 1, a time constant that is not above 1, or what `initialise` raises.
+        input_size, hidden_size, initialisation: as in `Cell`.
 
     Example:
         >>> cell = DiagonalCell(3, 4, t_max=1000)
@@ -193,8 +125,6 @@ class DiagonalCell(LinearCell):
     option_names = ("t_max",)
 
     def __init__(self, input_size: int, hidden_size: int, *, t_max: float = 100.0, initialisation: str = "uniform"):
-        if not t_max > 1:
-            raise ValueError(f"t_max is {t_max}; the longest time constant must be above 1 step")
         super().__init__(input_size, hidden_size, ("u",), ["rate"], initialisation=initialisation)
         self.t_max = t_max
         decay = torch.logspace(0, -1, hidden_size, base=t_max)
@@ -202,7 +132,7 @@ class DiagonalCell(LinearCell):
             self.rate.copy_(decay.expm1().log())  # softplus, the other way round
 
     def decay(self) -> torch.Tensor:
-        """Return λ, (hidden_size,), above 0."""
+        """Return λ, (hidden_size,), which is above 0: the softplus of the weights `rate`."""
         return softplus(self.rate)
 
     def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:

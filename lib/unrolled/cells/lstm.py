@@ -1,5 +1,8 @@
 """The LSTM as it is used today, and as it was in 1997."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -18,25 +21,14 @@ class LSTMCell(TwinCell):
         h_t = o ⊙ tanh(c_t)                (:eq:`eq-lstm-output`)
 
     where h is h_{t−1} and x is x_t. The code computes the same in fewer products: ``W_xh`` stacks the columns of W_f,
-    W_i, W_c and W_o that multiply x, and ``W_hh`` those that multiply h, so that W_xh x + W_hh h + b_h serves all four.
-
-    The state is the tuple (h, c), (batch, hidden_size) each.
+    W_i, W_c and W_o that multiply x, and ``W_hh`` those that multiply h, so that W_xh x + W_hh h + b_h serves all four
+    blocks: ``"f"``, ``"i"``, ``"candidate"`` and ``"o"``. The state is the tuple (h, c), (batch, hidden_size) each.
 
     Args:
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the two states.
         forget_bias: the initial value of b_f, 1 so that the cell remembers from the start (Gers et al. 2000); None
             leaves what the initialisation draws.
         input_bias: the initial value of b_i, or None.
-        initialisation, t_max: how all weights are drawn; see `initialise`.
-
-    Attributes:
-        W_xh: input weights, (4 · hidden_size, input_size): the blocks ``"f"``, ``"i"``, ``"candidate"`` and ``"o"``.
-        W_hh: recurrent weights, (4 · hidden_size, hidden_size).
-        b_h: biases, (4 · hidden_size,). PyTorch has two, which are only ever added; one is enough.
-
-    Raises:
-        ValueError: a size below 1, a bias beside chrono's, or what `initialise` raises.
+        input_size, hidden_size, **drawn: as in `Cell`.
 
     Example:
         >>> cell = LSTMCell(3, 4)
@@ -47,24 +39,13 @@ class LSTMCell(TwinCell):
         [1.0, 1.0, 1.0, 1.0]
     """
 
-    state_names = ("h", "c")
-    option_names = ("forget_bias", "input_bias")
-    torch_cell, torch_layer = nn.LSTMCell, nn.LSTM
-    torch_blocks = {"i": 1, "f": 1, "candidate": 1, "o": 1}
+    state_names, option_names = ("h", "c"), ("forget_bias", "input_bias")
+    torch_cell, torch_layer, torch_blocks = nn.LSTMCell, nn.LSTM, {"i": 1, "f": 1, "candidate": 1, "o": 1}
     chrono_blocks = {"f": 1, "i": -1}
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        *,
-        forget_bias: float | None = 1.0,
-        input_bias: float | None = None,
-        initialisation: str = "uniform",
-        t_max: int | None = None,
-    ):
+    def __init__(self, input_size: int, hidden_size: int, *, forget_bias=1.0, input_bias=None, **drawn: Any):
         blocks, biases = ("f", "i", "candidate", "o"), {"f": forget_bias, "i": input_bias}
-        super().__init__(input_size, hidden_size, blocks, biases=biases, initialisation=initialisation, t_max=t_max)
+        super().__init__(input_size, hidden_size, blocks, biases=biases, **drawn)
         self.forget_bias, self.input_bias = forget_bias, input_bias
 
     def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -78,6 +59,9 @@ class LSTMCell(TwinCell):
         o = torch.sigmoid(a_o)
         h = o * torch.tanh(c)
         return {"f": f, "i": i, "candidate": candidate, "c": c, "o": o, "h": h}
+
+    def kernel(self) -> Callable | None:
+        return torch.lstm if type(self) is LSTMCell else None
 
 
 class OriginalLSTMCell(Cell):
@@ -93,19 +77,9 @@ class OriginalLSTMCell(Cell):
     tanh(c_t/2) for tanh(c_t), and lets several memory cells share their gates.
 
     Args:
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the two states.
         input_bias: the initial value of b_i, negative so that the cell writes little at first and does not drift
             (Hochreiter & Schmidhuber 1997); None leaves what the initialisation draws.
-        initialisation: how all weights are drawn; see `initialise`.
-
-    Attributes:
-        W_xh: input weights, (3 · hidden_size, input_size): the blocks ``"i"``, ``"candidate"`` and ``"o"``.
-        W_hh: recurrent weights, (3 · hidden_size, hidden_size).
-        b_h: biases, (3 · hidden_size,).
-
-    Raises:
-        ValueError: a size below 1, or an unknown initialisation.
+        input_size, hidden_size, **drawn: as in `Cell`.
 
     Example:
         >>> cell = OriginalLSTMCell(3, 4)
@@ -115,19 +89,10 @@ class OriginalLSTMCell(Cell):
         [[1.0, 1.0, 1.0, 1.0]]
     """
 
-    option_names = ("input_bias",)
-    state_names = ("h", "c")
+    state_names, option_names = ("h", "c"), ("input_bias",)
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        *,
-        input_bias: float | None = None,
-        initialisation: str = "uniform",
-    ):
-        blocks, biases = ("i", "candidate", "o"), {"i": input_bias}
-        super().__init__(input_size, hidden_size, blocks, biases=biases, initialisation=initialisation)
+    def __init__(self, input_size: int, hidden_size: int, *, input_bias=None, **drawn: Any):
+        super().__init__(input_size, hidden_size, ("i", "candidate", "o"), biases={"i": input_bias}, **drawn)
         self.input_bias = input_bias
 
     def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -10,7 +10,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 
 def scan(a: torch.Tensor, b: torch.Tensor, initial: torch.Tensor | None = None) -> torch.Tensor:
-    """Return all states of a linear recurrence, by a tree of products and sums.
+    """Return h_1 to h_T of a linear recurrence, by a tree of products and sums, of the shape of a.
 
         h_t = a_t ⊙ h_{t−1} + b_t
 
@@ -20,15 +20,8 @@ def scan(a: torch.Tensor, b: torch.Tensor, initial: torch.Tensor | None = None) 
         ∂L/∂b_t = δ_t,   ∂L/∂a_t = δ_t ⊙ h_{t−1},   ∂L/∂h_0 = a_1 ⊙ δ_1
 
     Args:
-        a: the factors, (batch, time, …).
-        b: what is added, of the same shape.
+        a, b: the factors and what is added, (batch, time, …) both.
         initial: h_0, (batch, …); zeros where None.
-
-    Returns:
-        h_1 to h_T, of the shape of a.
-
-    Raises:
-        ValueError: there is no step, or a shape does not fit.
 
     Example:
         >>> a, b = torch.full((1, 4, 1), 0.5), torch.ones(1, 4, 1)
@@ -37,62 +30,33 @@ def scan(a: torch.Tensor, b: torch.Tensor, initial: torch.Tensor | None = None) 
         >>> scan(a, b, torch.full((1, 1), 8.0)).flatten().tolist()
         [5.0, 3.5, 2.75, 2.375]
     """
-    _check(a, b, "a", "b")
-    if initial is None:
-        initial = torch.zeros_like(b[:, 0])
-    elif initial.shape != b[:, 0].shape:
-        raise ValueError(
-            f"the initial state has shape {tuple(initial.shape)}; {tuple(b[:, 0].shape)} is expected, "
-            "that of the steps without their time"
-        )
+    _check(a, b)
+    initial = torch.zeros_like(b[:, 0]) if initial is None else initial
     return _Scan.apply(a, b, initial)
 
 
 def scan_by_logs(log_a: torch.Tensor, log_b: torch.Tensor) -> torch.Tensor:
-    """Return all states of a linear recurrence of positive numbers, computed with logarithms (Heinsen 2023).
+    """Return h_1 to h_T of a linear recurrence of positive numbers, computed with logarithms (Heinsen 2023).
 
         ln h_t = p_t + ln Σ_{s≤t} exp(ln b_s − p_s),   p_t = Σ_{s≤t} ln a_s
 
-    where h_0 is 0. A running sum and PyTorch's running log-sum-exp are all it takes, but p grows with the length,
-    and what is small beside it is rounded away.
-
-    Args:
-        log_a: ln a, the factors from 0 to 1, (batch, time, …).
-        log_b: ln b of the same shape; −inf where b is 0.
-
-    Returns:
-        h_1 to h_T, not their logarithms.
-
-    Raises:
-        ValueError: there is no step, a shape does not fit, a factor is above 1, or a number is NaN, as the logarithm of
-            a negative number is.
+    where h_0 is 0, ln a_s is at most 0, and ln b_s −inf where b_s is 0; both are (batch, time, …). A running sum and a
+    running log-sum-exp are all it takes, but p grows with the length, and what is small beside it is rounded away.
 
     Example:
         >>> a, b = torch.full((1, 4, 1), 0.5), torch.ones(1, 4, 1)
         >>> scan_by_logs(a.log(), b.log()).flatten().round(decimals=3).tolist()
         [1.0, 1.5, 1.75, 1.875]
     """
-    _check(log_a, log_b, "log_a", "log_b")
-    for name, logs in (("log_a", log_a), ("log_b", log_b)):
-        if logs.isnan().any():
-            raise ValueError(f"{name} holds NaN, the logarithm of a negative number; use scan, which takes any sign")
-    if (log_a > 0).any():
-        raise ValueError(
-            f"log_a is {log_a.max().item():.3g} at the most, which is a factor above 1; a gate lies between 0 and 1: "
-            "use scan for other factors"
-        )
+    _check(log_a, log_b)
     p = log_a.cumsum(dim=1)
     return (p + torch.logcumsumexp(log_b - p, dim=1)).exp()
 
 
-def _check(a: torch.Tensor, b: torch.Tensor, *names: str) -> None:
-    if a.ndim < 2 or a.shape != b.shape:
-        raise ValueError(
-            f"{names[0]} has shape {tuple(a.shape)} and {names[1]} {tuple(b.shape)}; "
-            "both should be (batch, time, …), and equal"
-        )
-    if a.shape[1] == 0:
-        raise ValueError(f"{names[0]} has shape {tuple(a.shape)}, without a step; give at least one")
+def _check(a: torch.Tensor, b: torch.Tensor) -> None:
+    if a.shape != b.shape or a.ndim < 2 or a.shape[1] == 0:
+        shapes = f"{tuple(a.shape)} and {tuple(b.shape)}"
+        raise ValueError(f"factors and what is added have the shapes {shapes}; twice (batch, time, …) is expected")
 
 
 class _Scan(torch.autograd.Function):

@@ -1,5 +1,6 @@
 """The vanilla recurrent cell."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,19 +17,11 @@ class RNNCell(TwinCell):
         a_t = W_xh x_t + W_hh h_{t−1} + b_h
         h_t = tanh(a_t)
 
+    PyTorch has two biases, which are only ever added; b_h, (hidden_size,), is enough.
+
     Args:
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of the state.
         nonlinearity: ``"tanh"``, or another of `NONLINEARITIES`: ``"relu"``, ``"sigmoid"``, ``"identity"``.
-        initialisation: how the weights are drawn; see `initialise`.
-
-    Attributes:
-        W_xh: input weights, (hidden_size, input_size).
-        W_hh: recurrent weights, (hidden_size, hidden_size).
-        b_h: bias, (hidden_size,). PyTorch has two, which are only ever added; one is enough.
-
-    Raises:
-        ValueError: a size below 1, or an unknown nonlinearity or initialisation.
+        input_size, hidden_size, initialisation: as in `Cell`.
 
     Example:
         >>> cell = RNNCell(3, 4)
@@ -39,8 +32,7 @@ class RNNCell(TwinCell):
     """
 
     option_names = ("nonlinearity",)
-    torch_cell, torch_layer = nn.RNNCell, nn.RNN
-    torch_blocks = {"h": 1}
+    torch_cell, torch_layer, torch_blocks = nn.RNNCell, nn.RNN, {"h": 1}
 
     def __init__(
         self, input_size: int, hidden_size: int, nonlinearity: str = "tanh", *, initialisation: str = "uniform"
@@ -54,12 +46,9 @@ class RNNCell(TwinCell):
         """Return h, (batch, hidden_size); the arguments are those of `Cell.equations`."""
         return {"h": NONLINEARITIES[self.nonlinearity](torch.addmm(projected, state, self.W_hh.T))}
 
-    def options_for_torch(self) -> dict[str, Any]:
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise ValueError(
-                f"torch.nn has no RNN with nonlinearity={self.nonlinearity!r}, only with 'tanh' and 'relu'"
-            )
-        return self.options()
+    def kernel(self) -> Callable | None:
+        kernels = {"tanh": torch.rnn_tanh, "relu": torch.rnn_relu}
+        return kernels.get(self.nonlinearity) if type(self) is RNNCell else None
 
     @classmethod
     def options_from_torch(cls, module: nn.RNNCell | nn.RNN) -> dict[str, Any]:

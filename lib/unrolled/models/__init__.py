@@ -1,13 +1,13 @@
 """Models made of cells and layers: language models (chapters 1, 2, 7), taggers (10), encoder–decoders (11).
 
-`recurrent`, `window` and `transformer` hold the language models, `base` what all models share, and `layers` what the
-recurrent ones are built from. `encoder` reads whole sequences, in one direction or in both; `tagger` gives each word a
-tag, and `encoder_decoder` writes another sequence. `attention` holds scores and masks, `heads` a transformer's
-attention, and `files` saves a model with its vocabularies.
+`recurrent`, `window` and `transformer` hold the language models, `base` what all models share, `layers` what the
+recurrent ones are built from, and `attention` scores, masks and heads. `encoder` reads whole sequences and tags words,
+`encoder_decoder` writes another sequence, and `files` saves a model with its vocabularies.
 """
 
 from unrolled.models.attention import (
     AdditiveScore,
+    MultiHeadAttention,
     ProductScore,
     attend,
     causal_mask,
@@ -15,14 +15,12 @@ from unrolled.models.attention import (
     scaled_dot_product,
 )
 from unrolled.models.base import Network, NeuralModel, evaluating
-from unrolled.models.encoder import Encoder
+from unrolled.models.encoder import Encoder, Tagger, TaggingNetwork
 from unrolled.models.encoder_decoder import EncoderDecoder
 from unrolled.models.files import KINDS, load_model, save_model
-from unrolled.models.heads import MultiHeadAttention, TransformerBlock
 from unrolled.models.layers import CORES, Dropout, Stack
 from unrolled.models.recurrent import LanguageModel, ResidualLM
-from unrolled.models.tagger import Tagger, TaggingNetwork
-from unrolled.models.transformer import TransformerLM
+from unrolled.models.transformer import TransformerBlock, TransformerLM
 from unrolled.models.window import FixedWindowLM
 
 __all__ = [

@@ -1,8 +1,4 @@
-"""Attention: scores, masks, and the mean of what is looked at, weighted by them (chapter 11).
-
-Whatever computes the scores, the rest is the same: a softmax over the places that may be looked at, and the mean of
-their values. `AdditiveScore` is Bahdanau et al.'s score, `ProductScore` the dot product with or without its scale.
-"""
+"""Attention: scores, masks, and the mean of what is looked at, weighted by them; one head or several (chapter 11)."""
 
 import math
 from functools import partial
@@ -12,14 +8,7 @@ from torch import nn
 
 
 def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:
-    """Return which places hold a symbol, not a pad: booleans, (batch, 1, time), the same for every query.
-
-    Args:
-        lengths: the number of symbols in each row without its pads, (batch,).
-        time: the length of the rows, pads included.
-
-    Raises:
-        ValueError: what `check_lengths` raises.
+    """Return which places hold a symbol, not a pad, by the rows' lengths, (batch,): booleans, (batch, 1, time).
 
     Example:
         >>> padding_mask(torch.tensor([1, 3]), time=3)[:, 0].tolist()
@@ -30,11 +19,7 @@ def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:
 
 
 def causal_mask(time: int, device: torch.device | str | None = None) -> torch.Tensor:
-    """Return which place may look at which: itself and the places before it. Booleans, (time, time).
-
-    Args:
-        time: the number of places.
-        device: where the mask shall be; the CPU where None.
+    """Return which of so many places may look at which: itself and the places before it. Booleans, (time, time).
 
     Example:
         >>> causal_mask(3).tolist()
@@ -44,25 +29,10 @@ def causal_mask(time: int, device: torch.device | str | None = None) -> torch.Te
 
 
 def check_lengths(lengths: torch.Tensor, batch: int, time: int) -> None:
-    """Raise ValueError unless the lengths are those of so many rows, each of 1 to so many symbols.
-
-    Args:
-        lengths: the number of symbols in each row without its pads, (batch,).
-        batch: the number of rows.
-        time: the length of the rows, pads included.
-    """
-    if lengths.shape != (batch,) or lengths.is_floating_point() or lengths.dtype == torch.bool:
-        raise ValueError(
-            f"lengths are {lengths.dtype} and have shape {tuple(lengths.shape)}; "
-            f"integers are expected, one for each row: ({batch},)"
-        )
-    if not batch:
-        raise ValueError("the batch is empty; it must have one row or more")
-    shortest, longest = (int(end) for end in lengths.aminmax())
-    if shortest < 1 or longest > time:
-        raise ValueError(
-            f"lengths run from {shortest} to {longest}; a row has 1 to {time} symbols: leave out rows that are empty"
-        )
+    """Raise ValueError unless the lengths are those of so many rows, each of 1 to so many symbols."""
+    if lengths.shape != (batch,) or lengths.min() < 1 or lengths.max() > time:
+        found = f"lengths run from {lengths.min()} to {lengths.max()}; a row has 1 to {time} symbols"
+        raise ValueError(f"{found}, and there are {batch} rows: leave out rows that are empty")
 
 
 def attend(
@@ -82,44 +52,24 @@ def attend(
     Returns:
         v̄, (…, queries, features), and α, (…, queries, places).
 
-    Raises:
-        ValueError: the scores are no floating-point numbers or there is no place; the mask is not made of booleans,
-            does not fit the scores, may be meant for the batch, or hides everything from a query.
-
     Example:
         >>> scores, values = torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([[1.0], [3.0], [100.0]])
         >>> c, alpha = attend(scores, values, allowed=torch.tensor([[True, True, False]]))
         >>> c.tolist(), alpha.tolist()
         ([[2.0]], [[0.5, 0.5, 0.0]])
     """
-    if not scores.is_floating_point():
-        raise ValueError(f"the scores are {scores.dtype}; a softmax needs floating-point numbers: scores.float()")
-    if not scores.shape[-1]:
-        raise ValueError(f"the scores have shape {tuple(scores.shape)}; there must be a place to look at")
     if allowed is not None:
-        check_mask(allowed, scores)
+        square = scores.ndim > 2 and scores.shape[-1] != scores.shape[-2] == len(scores)  # as many queries as rows
+        if allowed.ndim == 2 and square and len(allowed) == len(scores):
+            named = "allowed[None] for (queries, places), or allowed[:, None] for (batch, places)"
+            raise ValueError(
+                f"the mask has shape {tuple(allowed.shape)}, as long as the batch and as the queries: {named}"
+            )
+        if not allowed.any(dim=-1).all():
+            raise ValueError("the mask hides every place from a query; each needs at least one place to look at")
         scores = scores.masked_fill(~allowed, -math.inf)
     alpha = torch.softmax(scores, dim=-1)
     return alpha @ values, alpha
-
-
-def check_mask(allowed: torch.Tensor, scores: torch.Tensor) -> None:
-    """Raise ValueError unless the mask is made of booleans, fits the scores, and leaves each query a place."""
-    if allowed.dtype != torch.bool:
-        raise ValueError(f"the mask is {allowed.dtype}; booleans are expected, True where a query may look")
-    axes = zip(reversed(allowed.shape), reversed(scores.shape), strict=False)
-    if allowed.ndim > scores.ndim or any(given not in (1, expected) for given, expected in axes):
-        raise ValueError(
-            f"the mask has shape {tuple(allowed.shape)}, which does not expand to that of the scores, "
-            f"{tuple(scores.shape)}: (…, queries, places)"
-        )
-    if allowed.ndim == 2 < scores.ndim and scores.shape[-1] != len(allowed) == scores.shape[-2] == scores.shape[0]:
-        raise ValueError(
-            f"the mask has shape {tuple(allowed.shape)}, and the batch is as large as the number of queries, "
-            f"{len(allowed)}; write allowed[None] for (queries, places), or allowed[:, None] for (batch, places)"
-        )
-    if not allowed.any(dim=-1).all():
-        raise ValueError("the mask hides every place from a query; each needs at least one place to look at")
 
 
 def scaled_dot_product(
@@ -128,13 +78,8 @@ def scaled_dot_product(
     """Return softmax(Q Kᵀ / √d) V and the weights (:eq:`eq-scaled-dot-product`, Vaswani et al. 2017).
 
     Args:
-        queries: Q, (…, queries, d).
-        keys: K, (…, places, d).
-        values: V, (…, places, features).
+        queries, keys, values: Q, (…, queries, d); K, (…, places, d); V, (…, places, features).
         allowed: as in `attend`.
-
-    Raises:
-        ValueError: queries and keys are not equally long, or what `attend` raises.
 
     Example:
         >>> x = torch.randn(2, 5, 4)
@@ -142,12 +87,6 @@ def scaled_dot_product(
         >>> c.shape, alpha.shape, alpha[0, 0].tolist()  # the first place sees only itself
         (torch.Size([2, 5, 4]), torch.Size([2, 5, 5]), [1.0, 0.0, 0.0, 0.0, 0.0])
     """
-    if queries.ndim < 2 or queries.shape[-1] != keys.shape[-1] or keys.shape[-2] != values.shape[-2]:
-        shapes = ", ".join(str(tuple(part.shape)) for part in (queries, keys, values))
-        raise ValueError(
-            f"queries, keys and values have the shapes {shapes}; right are (…, queries, d), (…, places, d) and "
-            "(…, places, features)"
-        )
     scores = queries @ keys.mT / math.sqrt(queries.shape[-1])  # (…, queries, places)
     return attend(scores, values, allowed)
 
@@ -158,9 +97,7 @@ class AdditiveScore(nn.Module):
         e_ij = vᵀ tanh(W_q q_i + W_k k_j + b)
 
     Args:
-        query_size: the length of q.
-        key_size: the length of k.
-        attention_size: the number of hidden units.
+        query_size, key_size, attention_size: the length of q, that of k, and the number of hidden units.
 
     Example:
         >>> AdditiveScore(3, 4, 8)(torch.randn(2, 5, 3), torch.randn(2, 7, 4)).shape
@@ -187,9 +124,7 @@ class ProductScore(nn.Module):
     Luong et al. have W_q = W_k = 1 in "dot", and the product W_qᵀ W_k as one matrix in "general".
 
     Args:
-        query_size: the length of q.
-        key_size: the length of k.
-        attention_size: d.
+        query_size, key_size, attention_size: the length of q, that of k, and d.
         scaled: whether to divide by √d.
 
     Example:
@@ -213,3 +148,53 @@ SCORES = {
     "dot": partial(ProductScore, scaled=False),
     "scaled": partial(ProductScore, scaled=True),
 }
+
+
+class MultiHeadAttention(nn.Module):
+    """Let each place look at the places through several heads side by side (:eq:`eq-self-attention`).
+
+        Q, K, V = W_Q x + b_Q, W_K x + b_K, W_V x + b_V         each cut into heads of d = h / heads numbers
+        c = [softmax(Q_1 K_1ᵀ / √d) V_1, …]                    the heads end to end
+        y = W_O c + b_O
+
+    (Vaswani et al. 2017). `W_qkv` and `b_qkv` hold the first three from top to bottom, `output` the last. They begin as
+    those of ``torch.nn.MultiheadAttention`` do. `hidden_size` is h, the length of x and y.
+
+    Example:
+        >>> y, alpha = MultiHeadAttention(8, num_heads=2)(torch.randn(3, 5, 8), causal_mask(5))
+        >>> y.shape, alpha.shape
+        (torch.Size([3, 5, 8]), torch.Size([3, 2, 5, 5]))
+    """
+
+    def __init__(self, hidden_size: int, num_heads: int):
+        super().__init__()
+        if hidden_size % num_heads:
+            raise ValueError(f"num_heads is {num_heads}, which does not divide hidden_size, {hidden_size}")
+        self.num_heads = num_heads
+        self.W_qkv = nn.Parameter(torch.empty(3 * hidden_size, hidden_size))
+        self.b_qkv = nn.Parameter(torch.zeros(3 * hidden_size))
+        self.output = nn.Linear(hidden_size, hidden_size)  # W_O, b_O
+        nn.init.xavier_uniform_(self.W_qkv)
+        nn.init.zeros_(self.output.bias)
+
+    @classmethod
+    @torch.no_grad()
+    def from_torch(cls, theirs: nn.MultiheadAttention) -> "MultiHeadAttention":
+        """Return attention with the same weights as PyTorch's, whose queries, keys and values are equally long."""
+        ours = cls(theirs.embed_dim, theirs.num_heads).to(theirs.in_proj_weight)
+        ours.W_qkv.copy_(theirs.in_proj_weight)
+        ours.b_qkv.copy_(theirs.in_proj_bias)
+        ours.output.load_state_dict(theirs.out_proj.state_dict())
+        return ours
+
+    def forward(self, x: torch.Tensor, allowed: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return y, (batch, time, hidden_size), and the weights, (batch, heads, time, time), for x like y.
+
+        The mask is the same for all heads: (time, time), (batch, 1, time) or (batch, time, time); None: everywhere.
+        """
+        parts = (x @ self.W_qkv.T + self.b_qkv).chunk(3, dim=-1)
+        q, k, v = (part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in parts)  # (batch, heads, time, d)
+        if allowed is not None and allowed.ndim == 3:
+            allowed = allowed[:, None]  # (batch, 1, time or 1, time)
+        c, alpha = scaled_dot_product(q, k, v, allowed)
+        return self.output(c.transpose(1, 2).flatten(2)), alpha

@@ -7,18 +7,15 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.functional import cross_entropy
 
 from unrolled.cells import State
-from unrolled.models.loss import cross_entropy
 from unrolled.text import check_range, symbol_numbers
 
 
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
     """Put a model into evaluation mode for the length of the ``with`` block; a model without modes stays as it is.
-
-    Args:
-        model: any model, a module or not.
 
     Example:
         >>> dropout = nn.Dropout(0.5)
@@ -67,23 +64,15 @@ class Network(nn.Module):
         return next(self.parameters()).device
 
     def embed(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return E[w], the vectors of symbols, (batch, time, embedding_size).
+        """Return E[w], the vectors of symbols, (batch, time, embedding_size), for symbol numbers (batch, time).
 
         The embedding itself notices a number that is too large, so that no training has to wait for a check.
-
-        Args:
-            tokens: symbol numbers, (batch, time).
-
-        Raises:
-            ValueError: a number is that of no symbol. On a GPU, PyTorch's own error ends the process instead.
         """
         return look_up(self.embedding, tokens)
 
 
 class NeuralModel(Network):
     """The base of the neural language models: each maps ``(tokens, state)`` to logits and the next state.
-
-    The attributes are those of `Network`.
 
     Example:
         >>> from unrolled.models import LanguageModel
@@ -97,9 +86,7 @@ class NeuralModel(Network):
     def costs(
         self, inputs: torch.Tensor, targets: torch.Tensor, state: State | None = None
     ) -> tuple[torch.Tensor, State]:
-        """Return what each target costs, −ln p(target | inputs up to its place), and the last state.
-
-        The model is put into evaluation mode for the call.
+        """Return what each target costs, −ln p(target | inputs so far), in evaluation mode, and the last state.
 
         Args:
             inputs: symbol numbers, (batch, time).
@@ -108,15 +95,11 @@ class NeuralModel(Network):
 
         Returns:
             Nats, (batch, time), float64 on the CPU, and the state after the last input.
-
-        Raises:
-            ValueError: inputs and targets differ in shape, one of them is no symbol, or what the model's ``forward``
-                raises.
         """
         inputs, targets = symbol_numbers(inputs), symbol_numbers(targets, name="targets")
         if targets.shape != inputs.shape:
             raise ValueError(
-                f"targets have shape {tuple(targets.shape)} and inputs {tuple(inputs.shape)}; they must agree"
+                f"targets have shape {tuple(targets.shape)} and inputs {tuple(inputs.shape)}; one is wrong"
             )
         check_range(inputs, self.vocab_size, "inputs")
         with evaluating(self):
@@ -128,12 +111,9 @@ class NeuralModel(Network):
     def mean_cost(
         self, inputs: torch.Tensor, targets: torch.Tensor, state: State | None = None
     ) -> tuple[torch.Tensor, State]:
-        """Return the mean of what the targets cost, for a training to minimise, and the last state.
-
-        The arguments are those of `costs`, the errors those of ``forward`` and of `cross_entropy`.
-        """
+        """Return the mean of what the targets cost, for a training to minimise, and the last state, as `costs` does."""
         logits, state = self(inputs, state)
-        return cross_entropy(logits.flatten(0, 1), targets.flatten()), state  # (batch · time, vocab)
+        return cross_entropy(logits.flatten(0, 1), targets.flatten()), state
 
 
 def look_up(embedding: nn.Embedding, tokens: torch.Tensor, name: str = "tokens") -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Read whole sequences of known lengths, layer by layer, from the left, from the right, or from both sides."""
+"""Read whole sequences of known lengths, from the left, from the right, or from both sides; give each word a tag."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from unrolled.models.attention import check_lengths
-from unrolled.models.layers import Dropout, RecurrentLayer, input_sizes, make_layer, unroll_layer
-from unrolled.text import backwards, last_states
+from unrolled.models.base import Network, evaluating
+from unrolled.models.layers import Dropout, input_sizes, make_layer, unroll_layer
+from unrolled.text import Batch, backwards, last_states, masked_loss, symbol_numbers
 
 # The sides that an encoder reads from
 DIRECTIONS = {"forward": ("from_left",), "backward": ("from_right",), "both": ("from_left", "from_right")}
@@ -25,19 +26,10 @@ class Encoder(nn.Module):
     its pads stay at the end.
 
     Args:
-        input_size: d, the length of an input vector.
-        hidden_size: h, the length of a state in one direction.
-        core: one of `CORES`.
-        num_layers: the number of layers.
-        direction: ``"forward"``, ``"backward"`` or ``"both"``.
+        input_size, hidden_size: d, the length of an input vector, and h, that of a state in one direction.
+        core, num_layers, cell_options: the layers, as in `LanguageModel`.
+        direction: ``"forward"``, ``"backward"`` or ``"both"``; then what comes out, `output_size`, is 2 h long.
         dropout: the share of the numbers set to zero between two layers in training.
-        cell_options: keywords for every cell.
-
-    Attributes:
-        output_size: the length of a state: h, or 2 h where both directions are read.
-
-    Raises:
-        ValueError: the core or the direction is unknown, there is no layer, or the dropout is negative, or 1 or more.
 
     Example:
         >>> encoder = Encoder(3, 4, core="gru", num_layers=2, direction="both")
@@ -68,45 +60,97 @@ class Encoder(nn.Module):
             for size in input_sizes(input_size, self.output_size, num_layers)
         )
 
-    def all_layers(self, inputs: torch.Tensor, lengths: torch.Tensor) -> list[torch.Tensor]:
-        """Return the outputs of each layer, from the bottom to the top, (batch, time, output_size) each.
+    def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return the outputs of the top layer, (batch, time, output_size); at pads they mean nothing.
 
-        Outputs at pads mean nothing.
-
-        Args:
-            inputs: (batch, time, input_size).
-            lengths: the number of vectors in each row without its pads, (batch,).
-
-        Raises:
-            ValueError: the lengths do not fit the inputs, or one is 0.
+        The arguments are vectors, (batch, time, input_size), and how many each row has without its pads, (batch,).
         """
         check_lengths(lengths, *inputs.shape[:2])
-        outputs = []
-        for layer in self.layers:
-            read = self.dropout(inputs) if outputs else inputs
-            inputs = torch.cat([read_from(side, layer[side], read, lengths) for side in self.sides], dim=2)
-            outputs.append(inputs)  # (batch, time, output)
-        return outputs
-
-    def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return the outputs of the top layer; the arguments and the errors are those of `all_layers`."""
-        return self.all_layers(inputs, lengths)[-1]
+        for number, layer in enumerate(self.layers):
+            read, outputs = self.dropout(inputs) if number else inputs, []
+            for side in self.sides:
+                if side == "from_left":
+                    outputs.append(unroll_layer(layer[side], read)[0])
+                else:
+                    outputs.append(backwards(unroll_layer(layer[side], backwards(read, lengths))[0], lengths))
+            inputs = torch.cat(outputs, dim=2)
+        return inputs
 
     def summary(self, states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return a layer's output at the end of its reading, of both readings end to end, (batch, output_size).
-
-        Args:
-            states: the layer's outputs, (batch, time, output_size).
-            lengths: the number of vectors in each row without its pads, (batch,).
-        """
+        """Return what `forward` returned at the end of each reading, both end to end, (batch, output_size)."""
         parts = zip(self.sides, states.split(self.hidden_size, dim=2), strict=True)
         ends = [last_states(part, lengths) if side == "from_left" else part[:, 0] for side, part in parts]
         return torch.cat(ends, dim=1)
 
 
-def read_from(side: str, layer: RecurrentLayer, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Return the states of a layer that reads from one side, (batch, time, hidden_size), in the order of the inputs."""
-    if side == "from_left":
-        return unroll_layer(layer, inputs)[0]
-    states, _ = unroll_layer(layer, backwards(inputs, lengths))
-    return backwards(states, lengths)
+class TaggingNetwork(Network):
+    """The base of the taggers: each maps ``(tokens, lengths)`` to the logits of the tags.
+
+    Example:
+        >>> from unrolled.text import pad_tagged
+        >>> tagger, batch = Tagger(7, 3, hidden_size=4), pad_tagged([(torch.tensor([5, 6]), torch.tensor([2, 1]))])
+        >>> tagger.loss(batch).shape, [row.shape for row in tagger.tags(batch)]
+        (torch.Size([]), [torch.Size([2])])
+    """
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """Return the mean of −ln p(tag) over the words of a batch, nats per word."""
+        return masked_loss(self(batch.inputs, batch.lengths), batch.targets, batch.mask)
+
+    @torch.no_grad()
+    def tags(self, batch: Batch) -> list[torch.Tensor]:
+        """Return the most probable tag of each word, in evaluation mode: a row of numbers a sentence, on the CPU."""
+        with evaluating(self):
+            chosen = self(batch.inputs, batch.lengths).argmax(dim=-1).cpu()  # (batch, time)
+        return [row[:length] for row, length in zip(chosen, batch.lengths.tolist(), strict=True)]
+
+    def _checked(self, tokens: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return tokens and lengths on the model's device, having checked both."""
+        tokens = symbol_numbers(tokens)
+        check_lengths(lengths, *tokens.shape)
+        return tokens.to(self.device), lengths.to(self.device)
+
+
+class Tagger(TaggingNetwork):
+    """Tag each word by the states of an encoder: embedding → encoder → logits.
+
+        x_t = dropout(E[w_t])
+        h_t = encoder(x_1, …, x_T)_t            from the left, from the right, or both
+        logits_t = W_hy dropout(h_t) + b_y
+
+    Args:
+        vocab_size, num_tags: the numbers of words and of tags.
+        embedding_size, hidden_size: d, the length of a word's vector, and h, that of a state in one direction.
+        dropout: the share of the numbers set to zero in training: on the embedding, between layers, before the output.
+        **options: the other arguments of `Encoder`.
+
+    Example:
+        >>> tagger = Tagger(50, 5, hidden_size=8, direction="both")
+        >>> tagger(torch.randint(50, (2, 6)), torch.tensor([6, 4])).shape
+        torch.Size([2, 6, 5])
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_tags: int,
+        *,
+        embedding_size: int = 32,
+        hidden_size: int = 64,
+        dropout: float = 0.0,
+        **options: Any,
+    ):
+        super().__init__()
+        self.vocab_size = vocab_size
+        self.embedding, self.dropout = nn.Embedding(vocab_size, embedding_size), Dropout(dropout)
+        self.encoder = Encoder(embedding_size, hidden_size, dropout=dropout, **options)
+        self.output = nn.Linear(self.encoder.output_size, num_tags)  # W_hy, b_y
+
+    def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return the logits of the tag of each word, (batch, time, num_tags); at a pad they mean nothing.
+
+        The arguments are the numbers of the words, (batch, time), and how many each row has without its pads, (batch,).
+        """
+        tokens, lengths = self._checked(tokens, lengths)
+        vectors = self.dropout(self.embed(tokens))  # (batch, time, d)
+        return self.output(self.dropout(self.encoder(vectors, lengths)))

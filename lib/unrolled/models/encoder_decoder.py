@@ -35,20 +35,13 @@ class EncoderDecoder(NeuralModel):
     logits only with a state: ``model(tokens, model.encode(sources, lengths))``.
 
     Args:
-        source_size: the number of symbols of the sources.
-        vocab_size: V, the number of symbols of the targets.
+        source_size, vocab_size: the numbers of symbols of the sources and of the targets.
         embedding_size: the length of a symbol's vector, on both sides.
         hidden_size: h, the length of the decoder's state, and of the encoder's in one direction.
-        core: one of `CORES`, for both sides.
-        num_layers: the number of layers, on both sides.
+        core, num_layers, cell_options: the layers of both sides, as in `LanguageModel`.
         direction: how the encoder reads; ``"backward"`` is the reversed source of Sutskever et al. 2014.
         attention: ``"additive"``, ``"dot"``, ``"scaled"``, or None.
-        dropout: the share of the numbers that are set to zero in training: on embeddings, between layers and before the
-            output.
-        cell_options: keywords for every cell.
-
-    Raises:
-        ValueError: the attention is unknown, or what `Encoder` raises.
+        dropout: the share of the numbers set to zero in training: on embeddings, between layers, before the output.
 
     Example:
         >>> model = EncoderDecoder(7, 9, hidden_size=8, attention="additive")
@@ -74,9 +67,7 @@ class EncoderDecoder(NeuralModel):
     ):
         super().__init__()
         if attention not in (None, *SCORES):
-            raise ValueError(
-                f"attention is {attention!r}; it can be one of {', '.join(SCORES)}, or None for no attention"
-            )
+            raise ValueError(f"attention is {attention!r}; it can be one of {', '.join(SCORES)}, or None for none")
         self.vocab_size, self.hidden_size, self.num_layers = vocab_size, hidden_size, num_layers
         self.source_embedding = nn.Embedding(source_size, embedding_size)
         self.embedding = nn.Embedding(vocab_size, embedding_size)  # E
@@ -94,15 +85,9 @@ class EncoderDecoder(NeuralModel):
     def encode(self, sources: torch.Tensor, lengths: torch.Tensor) -> State:
         """Return the state before the first symbol of the target.
 
-        Args:
-            sources: symbol numbers, (batch, n).
-            lengths: the number of symbols in each source without its pads, (batch,).
-
-        Raises:
-            ValueError: the sources are no symbol numbers in two axes, the lengths do not fit them, or one is 0.
+        The arguments are symbol numbers, (batch, n), and how many each source has without its pads, (batch,).
         """
-        sources = symbol_numbers(sources, name="sources")
-        sources, lengths = sources.to(self.device), lengths.to(self.device)
+        sources, lengths = symbol_numbers(sources, name="sources").to(self.device), lengths.to(self.device)
         vectors = look_up(self.source_embedding, sources, "sources")
         memory = self.encoder(self.dropout(vectors), lengths)  # (batch, n, known)
         s_0 = torch.tanh(self.bridge(self.encoder.summary(memory, lengths)))  # (batch, all parts of all layers)
@@ -115,25 +100,16 @@ class EncoderDecoder(NeuralModel):
     def look(self, tokens: torch.Tensor, state: State | None) -> tuple[torch.Tensor, State, torch.Tensor | None]:
         """Return what the output layer reads, (batch, time, hidden_size), the last state, and the weights α.
 
-        The weights are (batch, time, n), None without attention. The arguments and the errors are those of `forward`.
+        The weights are (batch, time, n), None without attention. The arguments are those of `forward`.
         """
         tokens = symbol_numbers(tokens).to(self.device)
         if state is None:
-            raise ValueError(
-                "the state is None; an encoder–decoder begins with the state that encode(sources, lengths) returns"
-            )
-        if self.score is not None and not (isinstance(state, tuple) and len(state) == 3):
-            raise ValueError("the state has no memory of a source; begin with what encode(sources, lengths) returns")
+            raise ValueError("the state is None; an encoder–decoder begins with what encode(sources, lengths) returns")
         before, *rest = (state,) if self.score is None else state
         states, after = self.core(self.dropout(self.embed(tokens)), before)
         if self.score is None:
             return states, after, None
         memory, allowed = rest
-        if len(memory) != len(tokens):
-            raise ValueError(
-                f"the tokens have {len(tokens)} rows and the memory of the sources {len(memory)}; a row of the target "
-                "looks at a source of its own"
-            )
         context, alpha = attend(self.score(states, memory), memory, allowed)
         return torch.tanh(self.combine(torch.cat([context, states], dim=2))), (after, memory, allowed), alpha
 
@@ -143,30 +119,18 @@ class EncoderDecoder(NeuralModel):
         Args:
             tokens: the target so far, the start symbol first, symbol numbers, (batch, time).
             state: what `encode` returned, or the state after the symbols before these.
-
-        Raises:
-            ValueError: the tokens are no symbol numbers in two axes with at least one step, there is no state, or it is
-                that of another number of rows.
         """
         states, state, _ = self.look(tokens, state)
         return self.output(self.dropout(states)), state
 
     def loss(self, batch: PairBatch) -> torch.Tensor:
-        """Return the mean of −ln p(symbol) over the symbols of the targets of a batch, nats per symbol.
-
-        Raises:
-            ValueError: what `encode`, `forward` and `masked_loss` raise.
-        """
+        """Return the mean of −ln p(symbol) over the symbols of the targets of a batch, nats per symbol."""
         logits, _ = self(batch.inputs, self.encode(batch.sources, batch.lengths))
         return masked_loss(logits, batch.targets, batch.mask)
 
     @torch.no_grad()
     def alignments(self, batch: PairBatch) -> list[torch.Tensor]:
-        """Return the weights α of each pair of a batch, (m, n) without pads, on the CPU, in evaluation mode.
-
-        Raises:
-            ValueError: the model has no attention.
-        """
+        """Return the weights α of each pair of a batch, (m, n) without pads, on the CPU, in evaluation mode."""
         if self.score is None:
             raise ValueError("the model has no attention, so nothing is aligned; make it with attention='additive'")
         with evaluating(self):

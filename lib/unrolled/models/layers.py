@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from unrolled.cells import CELLS, Cell, State, check_state, unroll
+from unrolled.cells import CELLS, Cell, State, unroll
+from unrolled.cells.base import check_state
 
 CORES = (*CELLS, "torch-rnn", "torch-lstm", "torch-gru")
 RecurrentLayer = Cell | nn.RNNBase
@@ -24,12 +25,6 @@ class Dropout(nn.Module):
 
     The mean of y is x, so nothing has to be scaled in evaluation: there y = x.
 
-    Args:
-        rate: the share that becomes zero.
-
-    Raises:
-        ValueError: the rate is negative, or 1 or more.
-
     Example:
         >>> _ = torch.manual_seed(0)
         >>> x = torch.ones(1, 3, 4)  # (batch, time, features)
@@ -42,9 +37,6 @@ class Dropout(nn.Module):
         if not 0 <= rate < 1:
             raise ValueError(f"dropout is {rate}; it must be 0 or more and below 1")
         self.rate = rate
-
-    def extra_repr(self) -> str:
-        return str(self.rate)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return y, (batch, time, features), for x of the same shape; at rate 0 no random number is drawn."""
@@ -72,9 +64,6 @@ class Stack(nn.Module):
         dropout: what every layer but the first reads through; None is no dropout.
         residual: whether there are residual connections; if so, all states are equally long.
 
-    Raises:
-        ValueError: there are no layers, or the sizes of two neighbours do not fit.
-
     Example:
         >>> from unrolled.cells import GRUCell, RNNCell
         >>> states, state = Stack([GRUCell(3, 4), RNNCell(4, 6)])(torch.randn(2, 5, 3))
@@ -85,70 +74,45 @@ class Stack(nn.Module):
     def __init__(self, layers: Iterable[RecurrentLayer], dropout: Dropout | None = None, *, residual: bool = False):
         super().__init__()
         self.layers, self.dropout, self.residual = nn.ModuleList(layers), dropout or Dropout(0.0), residual
-        if not len(self.layers):
-            raise ValueError("there are no layers; give at least one cell")
-        for number, (below, layer) in enumerate(zip(self.layers, self.layers[1:], strict=False), start=1):
-            if layer.input_size != below.hidden_size:
-                raise ValueError(
-                    f"layer {number} has input_size {layer.input_size}, and the one below it has hidden_size "
-                    f"{below.hidden_size}; they must be equal"
-                )
 
     def forward(self, inputs: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
-        """Return the top layer's output after every step, (batch, time, hidden_size), and the last state.
-
-        Args:
-            inputs: (batch, time, input_size).
-            state: the state before the first step; None is the layers' own initial states.
-
-        Raises:
-            ValueError: the state is not a tuple with one state for each layer, or what `unroll_layer` raises.
-        """
+        """Return the top layer's output after every step, (batch, time, hidden_size), and the last state."""
         if len(self.layers) == 1:
             return unroll_layer(self.layers[0], inputs, state)
-        before = [None] * len(self.layers) if state is None else check_layers(state, len(self.layers))
         after = []
-        for layer, layer_state in zip(self.layers, before, strict=True):
-            states, layer_state = unroll_layer(layer, self.dropout(inputs) if after else inputs, layer_state)
+        for layer, before in zip(self.layers, by_layer(state, len(self.layers)), strict=True):
+            states, last = unroll_layer(layer, self.dropout(inputs) if after else inputs, before)
             inputs = inputs + states if self.residual and after else states
-            after.append(layer_state)
+            after.append(last)
         return inputs, tuple(after)
 
 
 def unroll_layer(layer: RecurrentLayer, inputs: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
-    """Apply a layer at every step of a sequence, as `cells.unroll` does, also where it is PyTorch's.
+    """Apply a layer at every step of a sequence, as `cells.unroll` does, also where it is PyTorch's, batch first.
 
-    Args:
-        layer: a cell, or PyTorch's ``nn.RNN``, ``nn.LSTM`` or ``nn.GRU``, batch first.
-        inputs: (batch, time, input_size).
-        state: the state before the first step; None is the initial state. Where PyTorch's network has several layers,
-            it is a tuple with one state for each, from the bottom to the top.
-
-    Returns:
-        The hidden states after every step, (batch, time, hidden_size), and the last state, in the form of the first.
-
-    Raises:
-        ValueError: the state does not fit, or what `cells.unroll` raises.
+    Where PyTorch's network has several layers, the state is a tuple with one for each, from the bottom to the top.
     """
     if isinstance(layer, Cell):
         return unroll(layer, inputs, state)
     lstm = isinstance(layer, nn.LSTM)
     if state is not None:  # PyTorch's is h, (layers, batch, hidden), or the pair of h and c
-        states = (state,) if layer.num_layers == 1 else check_layers(state, layer.num_layers)
+        states = (state,) if layer.num_layers == 1 else by_layer(state, layer.num_layers)
         for layer_state in states:
-            check_state(layer_state, inputs, state_sizes(layer))
+            check_state(layer_state, len(inputs), state_sizes(layer))
         state = tuple(map(torch.stack, zip(*states, strict=True))) if lstm else torch.stack(states)
     outputs, last = layer(inputs, state)
     parts = last if lstm else (last,)
     return outputs, joined_states(zip(*(part.unbind(0) for part in parts), strict=True))
 
 
-def check_layers(state: State, num_layers: int) -> tuple[State, ...]:
-    """Return the state, or raise ValueError where it is not a tuple with one state for each layer."""
-    if not isinstance(state, tuple) or len(state) != num_layers:
-        form = f"tuple of {len(state)}" if isinstance(state, tuple) else type(state).__name__
-        raise ValueError(f"the state is a {form}; a tuple of {num_layers} states is expected, one for each layer")
-    return state
+def by_layer(state: State | None, num_layers: int) -> tuple[State | None, ...]:
+    """Return the state of each of several layers, or None for each."""
+    states = (None,) * num_layers if state is None else state
+    if not isinstance(states, tuple) or len(states) != num_layers:
+        raise ValueError(
+            f"the state is a {type(state).__name__}; a tuple of {num_layers} states is expected, one a layer"
+        )
+    return states
 
 
 def state_sizes(layer: RecurrentLayer) -> dict[str, int]:
@@ -165,22 +129,14 @@ def joined_states(layers: Iterable[tuple[torch.Tensor, ...]]) -> State:
 
 
 def input_sizes(input_size: int, output_size: int, num_layers: int) -> list[int]:
-    """Return the length of the vectors that each layer reads, from the bottom to the top.
-
-    Raises:
-        ValueError: there is no layer.
-    """
+    """Return the length of the vectors that each layer reads, from the bottom to the top."""
     if num_layers < 1:
         raise ValueError(f"num_layers is {num_layers}; it must be 1 or more")
     return [input_size] + [output_size] * (num_layers - 1)
 
 
 def make_layer(core: str, input_size: int, hidden_size: int, options: Mapping[str, Any] | None) -> RecurrentLayer:
-    """Return an untrained layer, a cell or PyTorch's network, with these keywords of its own.
-
-    Raises:
-        ValueError: the core is none of `CORES`.
-    """
+    """Return an untrained layer, a cell or PyTorch's network, with these keywords of its own."""
     if core not in CORES:
         raise ValueError(f"core is {core!r}; it can be one of {', '.join(CORES)}")
     kind, options = CELLS[core.removeprefix("torch-")], options or {}
@@ -189,19 +145,8 @@ def make_layer(core: str, input_size: int, hidden_size: int, options: Mapping[st
     return kind(input_size, hidden_size, **options)
 
 
-def make_stack(
-    core: str,
-    input_size: int,
-    hidden_size: int,
-    num_layers: int,
-    cell_options: Mapping[str, Any] | None,
-    dropout: Dropout,
-) -> Stack:
-    """Return untrained layers of one kind, each with the same core, state and keywords, and dropout between them.
-
-    Raises:
-        ValueError: the core is unknown, or there is no layer.
-    """
+def make_stack(core: str, input_size: int, hidden_size: int, num_layers: int, cell_options, dropout: Dropout) -> Stack:
+    """Return untrained layers of one kind, each with the same core, state and keywords, and dropout between them."""
     sizes = input_sizes(input_size, hidden_size, num_layers)
     if core.startswith("torch-"):
         own = {"num_layers": num_layers, "dropout": dropout.rate if num_layers > 1 else 0.0}

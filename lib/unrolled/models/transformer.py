@@ -1,10 +1,50 @@
-"""A small causal transformer to compare the recurrent models with: it looks back instead of remembering."""
+"""A small causal transformer to compare the recurrent models with: it looks back and remembers nothing (chapter 11)."""
 
 import torch
 from torch import nn
 
+from unrolled.models.attention import MultiHeadAttention
 from unrolled.models.base import NeuralModel
 from unrolled.text import symbol_numbers
+
+
+class TransformerBlock(nn.Module):
+    """A layer of a transformer from these parts: attention, then two linear layers, each added to what it reads.
+
+        x ← x + attention(norm(x))
+        x ← x + W_2 gelu(W_1 norm(x) + b_1) + b_2
+
+    The norm comes first (Xiong et al. 2020). The layers of `TransformerLM` compute the same, apart from their dropout.
+
+    Example:
+        >>> from unrolled.models import causal_mask
+        >>> block = TransformerBlock(8, num_heads=2)
+        >>> x, alpha = block(torch.randn(3, 5, 8), causal_mask(5))
+        >>> x.shape, alpha.shape
+        (torch.Size([3, 5, 8]), torch.Size([3, 2, 5, 5]))
+    """
+
+    def __init__(self, hidden_size: int, num_heads: int):
+        super().__init__()
+        self.attention = MultiHeadAttention(hidden_size, num_heads)
+        self.attention_norm, self.norm = nn.LayerNorm(hidden_size), nn.LayerNorm(hidden_size)
+        self.inner, self.outer = nn.Linear(hidden_size, 4 * hidden_size), nn.Linear(4 * hidden_size, hidden_size)
+
+    @classmethod
+    def from_torch(cls, theirs: nn.TransformerEncoderLayer) -> "TransformerBlock":
+        """Return a block with the same weights as PyTorch's layer, made as `TransformerLM` makes it."""
+        ours = cls(theirs.self_attn.embed_dim, theirs.self_attn.num_heads).to(theirs.linear1.weight)
+        ours.attention = MultiHeadAttention.from_torch(theirs.self_attn)
+        pairs = [(ours.attention_norm, theirs.norm1), (ours.norm, theirs.norm2)]
+        for own, other in [*pairs, (ours.inner, theirs.linear1), (ours.outer, theirs.linear2)]:
+            own.load_state_dict(other.state_dict())
+        return ours
+
+    def forward(self, x: torch.Tensor, allowed: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return x after the layer, (batch, time, hidden_size), and the weights, as `MultiHeadAttention` does."""
+        y, alpha = self.attention(self.attention_norm(x), allowed)
+        x = x + y
+        return x + self.outer(nn.functional.gelu(self.inner(self.norm(x)))), alpha
 
 
 class TransformerLM(NeuralModel):
@@ -34,10 +74,6 @@ class TransformerLM(NeuralModel):
         num_heads: the heads of each attention, with h / num_heads numbers each.
         dropout: the share of the numbers that are set to zero in training, attention weights included.
 
-    Raises:
-        ValueError: the context is odd or below 2, there is no layer, the heads do not divide the hidden size, or the
-            dropout is negative, or 1 or more.
-
     Example:
         >>> model = TransformerLM(65, context=8, hidden_size=16, num_layers=1, num_heads=2)
         >>> tokens = torch.randint(65, (4, 10))  # (batch, time)
@@ -59,12 +95,6 @@ class TransformerLM(NeuralModel):
         super().__init__()
         if context < 2 or context % 2:
             raise ValueError(f"context is {context}; it must be an even number, 2 or more")
-        if num_layers < 1:
-            raise ValueError(f"num_layers is {num_layers}; it must be 1 or more")
-        if num_heads < 1 or hidden_size % num_heads:
-            raise ValueError(f"num_heads is {num_heads}, which does not divide hidden_size, {hidden_size}")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout is {dropout}; it must be 0 or more and below 1")
         self.vocab_size, self.context = vocab_size, context
         self.embedding = nn.Embedding(vocab_size, hidden_size)
         self.positions = nn.Embedding(context, hidden_size)  # P
@@ -80,11 +110,7 @@ class TransformerLM(NeuralModel):
             nn.init.normal_(table.weight, std=0.02)  # small, so that what the layers add to it counts
 
     def attend(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return norm(x) after the last layer, (batch, time, hidden_size).
-
-        Args:
-            vectors: E[w] for the symbols of one block, (batch, time, hidden_size), time ≤ context.
-        """
+        """Return norm(x) after the last layer, (batch, time, hidden_size), for E[w] of one block, of the same shape."""
         time = vectors.shape[1]
         x = self.dropout(vectors + self.positions.weight[:time])
         ahead = torch.ones(time, time, dtype=torch.bool, device=x.device).triu(1)  # True where attention is forbidden
@@ -100,10 +126,6 @@ class TransformerLM(NeuralModel):
         Args:
             tokens: symbol numbers, (batch, time).
             state: the block so far, symbol numbers, (batch, n), n ≤ context; None is an empty block.
-
-        Raises:
-            ValueError: the tokens are not numbers of symbols in two axes with at least one step, or the state does not
-                fit.
         """
         tokens = symbol_numbers(tokens)
         block = tokens[:, :0] if state is None else symbol_numbers(state, name="the symbols of the state", empty=True)
@@ -121,9 +143,6 @@ class TransformerLM(NeuralModel):
         return torch.cat(states, dim=1), block
 
     def forward(self, tokens: torch.Tensor, state: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state.
-
-        The arguments and the errors are those of `hidden_states`.
-        """
+        """Return the logits of the symbol after each one, (batch, time, vocab_size), and the last state."""
         states, state = self.hidden_states(tokens, state)
         return self.output(states), state

@@ -23,15 +23,11 @@ class FixedWindowLM(NeuralModel):
         vocab_size: V, the number of symbols.
         window: m, how many symbols a prediction sees.
         embedding_size: d, the length of a symbol's vector.
-        hidden_size: h, the number of units of each hidden layer.
-        hidden_layers: the number of hidden layers.
+        hidden_size, hidden_layers: h, the number of units of each hidden layer, and how many layers there are.
         initialisation: how the layers' weights are drawn: ``"xavier"`` (Glorot & Bengio 2010: uniform with variance
             2 / (inputs + outputs), biases zero), ``"default"`` (PyTorch's own: uniform with variance 1 / (3 inputs))
             or ``"normal"`` (variance 1, however many inputs there are, biases zero).
         layer_norm: whether each hidden layer is normalised before its tanh; the norm has no weights of its own.
-
-    Raises:
-        ValueError: the initialisation is unknown, or a size is below 1.
 
     Example:
         >>> model = FixedWindowLM(65, window=3, hidden_size=16)
@@ -52,12 +48,8 @@ class FixedWindowLM(NeuralModel):
         layer_norm: bool = True,
     ):
         super().__init__()
-        if initialisation not in INITIALISATIONS:
-            raise ValueError(f"initialisation is {initialisation!r}; it can be 'xavier', 'default' or 'normal'")
-        names = ("window", "embedding_size", "hidden_size", "hidden_layers")
-        for name, size in zip(names, (window, embedding_size, hidden_size, hidden_layers), strict=True):
-            if size < 1:
-                raise ValueError(f"{name} is {size}; it must be 1 or more")
+        if window < 1:
+            raise ValueError(f"window is {window}; a prediction must see at least one symbol")
         self.vocab_size, self.window = vocab_size, window
         self.embedding = nn.Embedding(vocab_size, embedding_size)
         layers, inputs = [], window * embedding_size
@@ -67,7 +59,7 @@ class FixedWindowLM(NeuralModel):
                 layers.append(nn.LayerNorm(hidden_size, elementwise_affine=False))
             layers.append(nn.Tanh())
             inputs = hidden_size
-        self.layers = nn.Sequential(*layers, nn.Linear(hidden_size, vocab_size))
+        self.layers = nn.Sequential(*layers, nn.Linear(inputs, vocab_size))
         draw = INITIALISATIONS[initialisation]
         for layer in self.layers:
             if isinstance(layer, nn.Linear) and draw is not None:
@@ -79,20 +71,14 @@ class FixedWindowLM(NeuralModel):
 
         Args:
             tokens: symbol numbers, (batch, time).
-            state: the symbols before them, (batch, window − 1), `text.NONE` where there is none; None is no symbol at
-                all.
-
-        Raises:
-            ValueError: the tokens are not numbers of symbols in two axes with at least one step, or the state does not
-                fit.
+            state: the symbols before them, (batch, window − 1), `text.NONE` where there is none, or everywhere if None.
         """
         tokens = symbol_numbers(tokens).to(self.device)
-        batch, past = tokens.shape[0], self.window - 1
-        if state is None:
-            state = tokens.new_full((batch, past), NONE)
+        shape = len(tokens), self.window - 1
+        state = tokens.new_full(shape, NONE) if state is None else state
         state = symbol_numbers(state, name="the symbols of the state", empty=True).to(self.device)
-        if state.shape != (batch, past):
-            raise ValueError(f"state has shape {tuple(state.shape)}; {(batch, past)} is expected: (batch, window − 1)")
+        if state.shape != shape:
+            raise ValueError(f"state has shape {tuple(state.shape)}; {shape} is expected: (batch, window − 1)")
         read = torch.cat([state, tokens], dim=1)  # (batch, past + time)
         symbols = torch.cat([state + (state == NONE), tokens], dim=1)  # with symbol 0 for none, in the state only
         vectors = self.embed(symbols) * (read != NONE)[..., None]  # (batch, past + time, embedding)
