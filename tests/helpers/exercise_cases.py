@@ -16,7 +16,6 @@ import copy
 import io
 import random
 import re
-import traceback
 import types
 import warnings
 from collections.abc import Iterator
@@ -35,7 +34,6 @@ PARTS = [exercises.split(notebook) for notebook in SOLUTIONS.values()]
 CASES = {exercise.number: (before, exercise) for before, parts in PARTS for exercise in parts}
 MISTAKE = re.compile(r"^ *### MISTAKE \((?P<name>[^)]+)\)(?: (?P<code>.+))?$")
 RIGHT = re.compile(r"^# %% (\S+) (\S+) \| (.+)$", re.MULTILINE)
-CHECKS = str(ROOT / "lib" / "unrolled" / "checks.py")
 GENERATORS = [
     (torch.get_rng_state, torch.set_rng_state),
     (np.random.get_state, np.random.set_state),
@@ -66,11 +64,10 @@ def right_answers() -> list[tuple[str, str, str, str]]:
     return list(zip(*(parts[i::4] for i in range(4)), strict=True))
 
 
-def run(cells, space: dict) -> tuple[Exception | None, str]:
-    """Run code cells in a namespace, and return the first error with the id of the cell whose line raised it.
+def run(cells, space: dict) -> Exception | None:
+    """Run code cells in a namespace, and return the first error.
 
-    What helps the checks, `unrolled.checks`, counts as theirs. A warning is an error, and so is what is written to
-    stderr: nbgrader takes it for one.
+    A warning is an error, and so is what is written to stderr: nbgrader takes it for one.
     """
     said, quiet = io.StringIO(), contextlib.ExitStack()
     with quiet, matplotlib.rc_context({"backend": "agg"}), warnings.catch_warnings(action="error"):
@@ -81,11 +78,10 @@ def run(cells, space: dict) -> tuple[Exception | None, str]:
                 if cell.cell_type == "code":
                     exec(compile(cell.source, f"<{cell.id}>", "exec"), space)
         except Exception as error:
-            files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-            return error, [name for name in files if name != CHECKS][-1].strip("<>")
+            return error
         finally:
             plt.close("all")
-    return (RuntimeError(said.getvalue()), "stderr") if said.getvalue() else (None, "")
+    return RuntimeError(said.getvalue()) if said.getvalue() else None
 
 
 class Kept:
@@ -119,21 +115,21 @@ class Played:
         number: the exercise's number.
         cells: its cells.
         fillable: the places of the cells that a student fills.
-        result: the error and where it was raised; (None, "") if the solution passes.
+        error: what the solution raised, None if it passes.
     """
 
     def __init__(self, number: str):
         before, exercise = CASES[number]
         self.number, self.cells, self.space = number, exercise.cells, {"__name__": "__main__"}
         self.fillable = [at for at, cell in enumerate(self.cells) if role(cell, "solution")]
-        self._kept, self.result = {}, run(before, self.space)
+        self._kept, self.error = {}, run(before, self.space)
         for at, cell in enumerate(self.cells):
             if at in self.fillable:
                 self._kept[at] = Kept(self.space)
-            self.result = self.result if self.result[0] else run([cell], self.space)
+            self.error = self.error or run([cell], self.space)
 
-    def answered(self, at: int, source: str) -> tuple[Exception | None, str]:
-        """Return what comes of the exercise with this source in the cell at this place."""
+    def answered(self, at: int, source: str) -> Exception | None:
+        """Return the error of the exercise with this source in the cell at this place."""
         self._kept[at].restore(self.space)
         given = copy.deepcopy(self.cells[at])
         given.source = source
