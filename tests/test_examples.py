@@ -13,7 +13,7 @@ import pytest
 import lab
 import unrolled
 
-ROOMS = ["answers", "bptt", "cells", "decoding", "figures", "measure", "models", "ngram", "records"]
+ROOMS = ["bptt", "cells", "checks", "decoding", "figures", "measure", "models", "ngram", "records"]
 ROOMS += ["settings", "symbolic", "tasks", "text", "training"]
 MODULES = [module.name for module in pkgutil.walk_packages(unrolled.__path__, "unrolled.")]
 MODULES += [module.name for module in pkgutil.walk_packages(lab.__path__, "lab.")]

@@ -15,7 +15,7 @@ from places import ROOT
 
 LIBRARY = ROOT / "lib" / "unrolled"
 FLOORS = ["settings", "whole_files", "records", "text", "ngram", "cells", "cost", "bptt", "symbolic", "models"]
-FLOORS += ["decoding", "measure", "training", "tasks", "answers", "figures", "commands", "__main__"]  # upwards
+FLOORS += ["decoding", "measure", "training", "tasks", "checks", "figures", "commands", "__main__"]  # upwards
 PACKAGES = [room for room in FLOORS if (LIBRARY / room).is_dir()]
 HEAVY = {"matplotlib", "ipywidgets", "sympy", "pooch", "scipy.stats"}
 NOT_LOADED = {"training": HEAVY, "records": {"torch", "matplotlib", "pooch", "lab"}}

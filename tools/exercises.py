@@ -40,16 +40,7 @@ OPEN = re.compile(r"## Open task (?P<number>\d+): (?P<title>.+)\n\n\*Open, (?P<m
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise of a notebook.
-
-    Attributes:
-        number: chapter and place, as ``"2.1"``.
-        title: what it is called.
-        kind: one of `KINDS`.
-        difficulty: one of `LEVELS`.
-        minutes: how long it takes.
-        cells: its cells, the heading's first.
-    """
+    """One exercise of a notebook: its number, as "2.1", what it is called, how long it takes, and its cells."""
 
     number: str
     title: str
@@ -65,11 +56,7 @@ class Exercise:
 
 
 def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode], list[Exercise]]:
-    """Return the cells before the first exercise, and the exercises; an open task is none.
-
-    Raises:
-        ValueError: a heading of an exercise does not say what it should.
-    """
+    """Return the cells before the first exercise, and the exercises; an open task is none."""
     before, parts = [], []
     for cell in notebook.cells[: len(notebook.cells) - len(open_task(notebook))]:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
@@ -91,10 +78,7 @@ def open_task(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 def release(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Return a notebook of solutions as nbgrader releases it, by the steps of the course's configuration.
-
-    The notebook given is changed. Only the step that writes to a gradebook is left out.
-    """
+    """Change a notebook of solutions to what nbgrader releases, without the step that writes to a gradebook."""
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT / "solutions")).load_config()
     for step in config.GenerateAssignment.preprocessors:
         if step is not SaveCells:
@@ -132,11 +116,7 @@ def total(chapters: list[Path], notebooks: list[nbformat.NotebookNode]) -> str:
 
 
 def announced(notebook: dict) -> int:
-    """Return the minutes that a chapter says its reading takes.
-
-    Raises:
-        ValueError: its first cell does not say them in figures.
-    """
+    """Return the minutes that a chapter says its reading takes."""
     sentence = re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))
     if not sentence:
         raise ValueError("the first cell does not say 'Reading takes about … minutes', with the number in figures")

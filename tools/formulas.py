@@ -63,22 +63,14 @@ def cited(key: str) -> str:
 
 
 def equation(label: str) -> Equation:
-    """Return a numbered equation.
-
-    Raises:
-        ValueError: no chapter has one with this label.
-    """
+    """Return a numbered equation."""
     if label.lower() not in equations():
         raise ValueError(f"no chapter has an equation {label!r}; is it a label of one of chapters/*.ipynb?")
     return equations()[label.lower()]
 
 
 def refreshed(text: str) -> str:
-    """Return a Markdown cell with numbers, links and formulas as they are in the chapters now.
-
-    Raises:
-        ValueError: the cell refers to an equation that there is not.
-    """
+    """Return a Markdown cell with numbers, links and formulas as they are in the chapters now."""
     text = BLOCK.sub("", text)
     labels = list(dict.fromkeys((role or anchor).lower() for role, anchor in REFERENCE.findall(text)))
 

@@ -10,16 +10,14 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
-from nbgrader.plugins import LateSubmissionPlugin
 
 import exercises
 import teaching
-from exercise_cases import mistakes
+from exercise_cases import SOLUTIONS, mistakes, role
 from places import ROOT
 
 pytestmark = pytest.mark.book
 GRADED = os.environ.get("UNROLLED_GRADED", "02-vanilla-rnn").split()  # `make compat` grades all
-TIMEOUT = 3  # seconds for a cell of the small assignment
 
 
 def shell(folder, script: str) -> tuple[int, str]:
@@ -65,6 +63,11 @@ def autograded(course, assignment: str, student: str) -> dict[str, nbformat.Note
     return {cell.metadata.nbgrader.grade_id: cell for cell in cells if "nbgrader" in cell.metadata}
 
 
+def errors(cells) -> list[str]:
+    """Return the names of the errors in which cells have ended."""
+    return [output.ename for cell in cells for output in cell.get("outputs", []) if output.output_type == "error"]
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """A course's folder with its configuration, beside the book's."""
@@ -74,102 +77,50 @@ def course(tmp_path_factory):
     return folder / "course"
 
 
-def with_mistakes(parts) -> dict[str, str]:
-    """Return the solutions of all exercises, by their cells' ids, with the first mistake in every second exercise."""
-    sources = {}
-    for number, part in enumerate(parts):
-        planted = bool(number % 2)
-        for cell in part.cells:
-            if cell.metadata.get("nbgrader", {}).get("solution"):
-                wrong = next(mistakes(cell.source), None) if planted else None
-                sources[cell.id] = wrong[1] if wrong else cell.source
-                planted = planted and not wrong
-    return sources
-
-
-@pytest.fixture(scope="module", params=GRADED)
-def graded(request, course):
-    """The name of an assignment that three students have handed in, and the exercises in it; nbgrader has graded it."""
-    name = request.param
-    solutions = nbformat.read(ROOT / "solutions" / f"{name}.ipynb", as_version=4)
+@pytest.mark.parametrize("name", GRADED)
+def test_a_chapter_is_released_collected_and_graded(course, name):
+    solutions = SOLUTIONS[name]
     parts = exercises.split(solutions)[1]
+    right = {cell.id: cell.source for cell in solutions.cells if role(cell, "solution")}
+    edited = {cell.id: "pass  # nothing to see here" for cell in solutions.cells if role(cell, "grade")}
+    one_mistake = dict(right)
+    for part in parts[1::2]:
+        planted = ((cell.id, wrong) for cell in part.cells for _, wrong in mistakes(cell.source))
+        one_mistake.update([next(planted)])
+
     follow(course, "An assignment", name)
-    answers = {cell.id: cell.source for cell in solutions.cells if cell.metadata.get("nbgrader", {}).get("solution")}
-    checks = [cell.id for cell in solutions.cells if cell.metadata.get("nbgrader", {}).get("grade")]
-    edited = dict.fromkeys(checks, "pass  # nothing to see here")
-    hand_in(course, name, {"ada": answers, "ben": edited, "cleo": with_mistakes(parts)})
+    released = course / "release" / name / f"{name}.ipynb"
+    assert nbformat.read(released, as_version=4) == nbformat.read(ROOT / "exercises" / f"{name}.ipynb", as_version=4)
+    hand_in(course, name, {"ada": right, "ben": edited, "cleo": one_mistake})
     follow(course, "Grade", name)
-    return name, parts
 
-
-def points(parts) -> list[int]:
-    return [1 + exercises.LEVELS.index(part.difficulty) for part in parts]
-
-
-def test_nbgrader_releases_what_is_in_the_book(course, graded):
-    released, kept = (
-        nbformat.read(path / f"{graded[0]}.ipynb", as_version=4)
-        for path in (course / "release" / graded[0], ROOT / "exercises")
-    )
-    assert released == kept
-
-
-def test_the_scores_are_full_none_and_in_between(course, graded):
-    name, parts = graded
-    each = points(parts)
-    assert scores(course, name) == {"ada": sum(each), "ben": 0, "cleo": sum(each[::2])}
+    expected = {"ada": sum(p.points for p in parts), "ben": 0, "cleo": sum(p.points for p in parts[::2])}
     with (course / "grades.csv").open(encoding="utf8") as file:
         exported = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file) if row["assignment"] == name}
-    assert exported == scores(course, name)
+    assert scores(course, name) == exported == expected
+    assert not errors(autograded(course, name, "ada").values()), "every cell runs, those of the open task too"
+    checks = {cell.id: cell.source for part in parts for cell in part.cells if role(cell, "grade")}
+    ben, cleo = autograded(course, name, "ben"), autograded(course, name, "cleo")
+    assert {given: ben[given].source for given in checks} == checks, "an edited check is the original again"
+    failed = [set(errors(cleo[cell.id] for cell in part.cells if cell.id in cleo)) for part in parts]
+    assert failed == [{"AssertionError"} if number % 2 else set() for number in range(len(parts))]
+    assert "In the words of cleo." in (course / "feedback" / "cleo" / name / f"{name}.html").read_text("utf8")
 
 
-def test_every_cell_of_the_solutions_runs_those_of_the_open_task_too(course, graded):
-    cells = autograded(course, graded[0], "ada").values()
-    assert any(cell.metadata.nbgrader.grade_id.startswith("open") for cell in cells)
-    assert not [output for cell in cells for output in cell.get("outputs", []) if output.output_type == "error"]
+RIGHT = "def double(x):\n    return x + x"
+HANDED_IN = {
+    "a-right": RIGHT,
+    "b-endless": "def double(x):\n    while True:\n        pass",
+    "c-greedy": "def double(x):\n    kept = []\n    while True:\n        kept.append(bytes(2**30))",
+    "d-deadly": "def double(x):\n    import os\n    os._exit(1)",
+    "e-right": RIGHT,
+}
 
 
-def test_a_check_that_a_student_has_edited_is_the_original_again(course, graded):
-    name, parts = graded
-    given = autograded(course, name, "ben")
-    originals = [cell for part in parts for cell in part.cells if cell.metadata.get("nbgrader", {}).get("grade")]
-    assert [given[cell.id].source for cell in originals] == [cell.source for cell in originals]
-
-
-def test_the_feedback_quotes_the_checks_and_shows_what_a_student_has_added(course, graded):
-    name, parts = graded
-    page = (course / "feedback" / "cleo" / name / f"{name}.html").read_text(encoding="utf8")
-    assert "In the words of cleo." in page
-    cells = autograded(course, name, "cleo")
-    failed = [
-        [
-            output
-            for cell in part.cells
-            for output in cells.get(cell.id, {}).get("outputs", [])
-            if output.output_type == "error"
-        ]
-        for part in parts  # an open task is marked by hand
-    ]
-    assert [bool(errors) for errors in failed] == [bool(number % 2) for number in range(len(parts))]
-    assert {error.ename for errors in failed for error in errors} == {"AssertionError"}
-    assert all(error.evalue.split()[0] in page for errors in failed for error in errors)
-
-
-# Submissions that would stop the others
-
-ENDLESS = "def double(x):\n    while True:\n        pass"
-GREEDY = "def double(x):\n    kept = []\n    while True:\n        kept.append(bytes(2**30))"
-DEADLY = "def double(x):\n    import os\n    os._exit(1)"
-
-
-@pytest.fixture(scope="module")
-def beset(course):
-    """The name of a small assignment that was handed in by some who are right and by some who never end."""
+def test_no_submission_stops_the_others_and_who_hands_in_again_is_graded_again(course):
     name = "small"
     cells = [
-        nbformat.v4.new_code_cell(
-            "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION", id="double"
-        ),
+        nbformat.v4.new_code_cell("### BEGIN SOLUTION\n### END SOLUTION", id="double"),
         nbformat.v4.new_code_cell("assert double(3) == 6, 'twice three is six'", id="double-checks"),
         nbformat.v4.new_code_cell("assert True, 'a point for coming'", id="present"),
     ]
@@ -180,46 +131,18 @@ def beset(course):
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), course / "source" / name / f"{name}.ipynb")
     shell(course, f"nbgrader generate_assignment {name}")
-    right = "def double(x):\n    return x + x"
-    handed_in = {"a-right": right, "b-endless": ENDLESS, "c-greedy": GREEDY, "d-deadly": DEADLY, "e-right": right}
-    hand_in(course, name, {student: {"double": source} for student, source in handed_in.items()})
+    hand_in(course, name, {student: {"double": source} for student, source in HANDED_IN.items()})
     follow(course, "Late", name, student="e-right")
-    strict = f"--Execute.timeout={TIMEOUT} --LateSubmissionPlugin.penalty_method=zero"
-    return name, shell(course, f"nbgrader autograde {name} {strict}")
-
-
-def test_no_submission_stops_the_others(course, beset):
-    name, (status, output) = beset
+    status, output = shell(course, f"nbgrader autograde {name} --Execute.timeout=3")
     assert status and "error processing assignment 'small' for student 'd-deadly'" in output
-    assert scores(course, name) == {"a-right": 2, "b-endless": 1, "c-greedy": 1, "d-deadly": 0, "e-right": 2}
-
-
-def test_what_stopped_a_submission_is_said(course, beset):
+    expected = {"a-right": 2, "b-endless": 1, "c-greedy": 1, "d-deadly": 0, "e-right": 2}
+    assert scores(course, name) == expected, "who is late loses nothing unless it is asked for"
     for student, error in {"b-endless": "CellTimeoutError", "c-greedy": "MemoryError"}.items():
-        outputs = autograded(course, beset[0], student)["double-checks"].outputs
-        assert error in {output.get("ename") for output in outputs}, f"{student}: {outputs}"
+        assert error in errors(autograded(course, name, student).values())
 
-
-# Late, and again
-
-
-def test_who_is_late_may_lose_all_but_loses_nothing_unless_it_is_asked_for(course, beset):
-    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
-        submissions = book.assignment_submissions(beset[0])
-        late = {submission.student.id: submission.late_submission_penalty for submission in submissions}
-    assert {student: penalty for student, penalty in late.items() if penalty} == {"e-right": 2}
-    assert LateSubmissionPlugin().penalty_method == "none"
-
-
-def test_who_hands_in_again_is_graded_again_and_keeps_extra_points(course, beset):
-    name = beset[0]
-    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
-        book.find_grade("double-checks", name, name, "b-endless").extra_credit = 1
-        book.db.commit()
-    before = scores(course, name)
-    hand_in(course, name, {"b-endless": {"double": "def double(x):\n    return x + x"}})
+    hand_in(course, name, {"b-endless": {"double": RIGHT}})
     follow(course, "Again", name, student="b-endless")
-    assert scores(course, name) == before | {"b-endless": 3} and before["b-endless"] == 2
+    assert scores(course, name) == expected | {"b-endless": 2}
     assert (course / "feedback" / "b-endless" / name / f"{name}.html").is_file()
 
 

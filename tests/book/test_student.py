@@ -1,58 +1,50 @@
-"""The edition for students: what it is made of, and what is made of it, hold no trace of a solution."""
+"""The edition for students is made of pages in which no line of a solution stands; the full edition has them."""
 
-import nbformat
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 import book
-import student
 from notebooks import chapters
 from places import ROOT
 
 pytestmark = pytest.mark.book
-ANY = sorted(ROOT.glob("solutions/*.ipynb"))[4]
+SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+
+
+def lines(text: str) -> set[str]:
+    """Return the lines without blanks, but for those so short that anybody may write them, and our comments."""
+    bare = {re.sub(r"\s", "", line) for line in text.splitlines()}
+    return {line for line in bare if len(line) >= 20 and not line.startswith("###")}
+
+
+def text(path: Path) -> str:
+    """Return a page, or what stands in the cells of a notebook."""
+    content = path.read_text(encoding="utf8")
+    if path.suffix != ".ipynb":
+        return content
+    return "\n".join("".join(cell["source"]) for cell in json.loads(content)["cells"])
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory):
-    """What the pages of both editions are made of, by whether it is the students'."""
-    place = tmp_path_factory.mktemp("source")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(book, "lay_out_demonstrations", lambda site: None)
-        for edition in (True, False):
-            patch.setattr(book, "SOURCE", place / str(edition))
-            notebooks = [*ROOT.glob("exercises/*.ipynb"), *ROOT.glob("solutions/*.ipynb"), *chapters()]
-            book.assemble({f"{path.parent.name}/{path.stem}": None for path in notebooks}, None, student=edition)
-    return {edition: place / str(edition) for edition in (True, False)}
+def secrets() -> set[str]:
+    """Return the lines that stand in solutions and nowhere else in what students are given."""
+    given = ["chapters/*.ipynb", "exercises/*.ipynb", "lib/**/*.py", "*.md", "pages/**/*.md"]
+    known = set().union(*(lines(text(path)) for pattern in given for path in ROOT.glob(pattern)))
+    solved = [part for path in ROOT.glob("solutions/*.ipynb") for part in SOLUTION.findall(text(path))]
+    return lines("\n".join(solved)) - known
 
 
-def test_what_the_students_pages_are_made_of_has_no_trace_of_a_solution(source):
-    assert student.traces(source[True]) == []
-
-
-def test_every_solution_leaves_a_trace_in_the_full_edition(source):
-    traces = student.traces(source[False])
-    for path in ROOT.glob("solutions/*.ipynb"):
-        name = f"solutions/{path.stem}.ipynb"
-        assert f"{name}: a page of solutions" in traces
-        assert sum(trace.startswith(f"{name}: ") for trace in traces) > 5
-
-
-@pytest.mark.parametrize("place", ["page.html", "_sources/exercises/05.ipynb", "teaching.md"])
-def test_a_line_of_a_solution_is_found_wherever_it_stands(tmp_path, place):
-    solved = next(match for cell in student.sources(ANY) if (match := student.SOLUTION.search(cell)))
-    line = next(line for line in solved[1].splitlines() if student.bare(line) in student.secrets())
-    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-    if place.endswith(".ipynb"):
-        cells = [nbformat.v4.new_code_cell(f"if True:\n{line}")]
-        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / place)
-    else:
-        words = "</span> <span>".join(line.replace("&", "&amp;").replace("<", "&lt;").split(" "))
-        (tmp_path / place).write_text(f"<pre><span>{words}</span>\n</pre>" if ".html" in place else line, "utf8")
-    assert student.traces(tmp_path) == [f"{place}: {student.bare(line)}"]
-
-
-def test_an_index_that_knows_a_page_of_solutions_is_found(tmp_path):
-    (tmp_path / "searchindex.js").write_text('Search.setIndex({"docnames": ["intro", "exercises/05-lstm"]})', "utf8")
-    assert student.traces(tmp_path) == []
-    (tmp_path / "searchindex.js").write_text('Search.setIndex({"docnames": ["intro", "solutions/05-lstm"]})', "utf8")
-    assert student.traces(tmp_path) == ["searchindex.js: solutions/05-lstm"]
+@pytest.mark.parametrize("student", [True, False])
+def test_lines_of_solutions_stand_in_the_full_edition_only(student, secrets, tmp_path, monkeypatch):
+    monkeypatch.setattr(book, "SOURCE", tmp_path)
+    monkeypatch.setattr(book, "lay_out_demonstrations", lambda site: None)
+    notebooks = [*ROOT.glob("exercises/*.ipynb"), *ROOT.glob("solutions/*.ipynb"), *chapters()]
+    book.assemble({f"{path.parent.name}/{path.stem}": None for path in notebooks}, None, student=student)
+    pages = [path for path in tmp_path.rglob("*") if path.suffix in (".ipynb", ".md")]
+    traces = {f"{path.parent.name}/{path.name}": lines(text(path)) & secrets for path in pages}
+    solutions = {name for name in traces if name.startswith("solutions/")}
+    assert {name for name, found in traces.items() if found} == solutions
+    assert len(solutions) == (0 if student else len(list(ROOT.glob("solutions/*.ipynb"))))

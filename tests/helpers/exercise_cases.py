@@ -1,26 +1,30 @@
-"""The exercises as the tests see them: each with the cells before it, and with each of its planted mistakes.
+"""The exercises as the tests see them: run once, and from any of their solutions on with another answer in it.
 
 The mistakes that an exercise's checks must catch stand in its solution, each as a comment before the line that it would
-spoil:
+spoil; a long line may stand in a second comment, below the name:
 
     ### MISTAKE (no tanh) return a
     return torch.tanh(a)
 
-A long line may stand in a second comment, below the name. Where only hidden tests can catch a mistake, its name begins
-with "hidden:", and the exercise says "Not checked here:" with the reason.
+Right answers in other clothes stand in tests/right_answers, each below its exercise, its cell and its name:
 
-What students wrote stands in tests/attempts, each answer below a line with its exercise, its cell, whether it is right
-or wrong, and its name:
-
-    # %% 2.3 rnn-step | wrong | no tanh
+    # %% 2.3 rnn-step | stacked weights
 """
 
-import ast
+import contextlib
 import copy
+import io
+import random
 import re
+import types
+import warnings
 from collections.abc import Iterator
 
+import matplotlib
 import nbformat
+import numpy as np
+import torch
+from matplotlib import pyplot as plt
 
 import exercises
 from places import ROOT
@@ -29,7 +33,12 @@ SOLUTIONS = {path.stem: nbformat.read(path, as_version=4) for path in sorted(ROO
 PARTS = [exercises.split(notebook) for notebook in SOLUTIONS.values()]
 CASES = {exercise.number: (before, exercise) for before, parts in PARTS for exercise in parts}
 MISTAKE = re.compile(r"^ *### MISTAKE \((?P<name>[^)]+)\)(?: (?P<code>.+))?$")
-ATTEMPT = re.compile(r"^# %% (?P<number>\S+) (?P<cell>\S+) \| (?P<verdict>right|wrong) \| (?P<name>.+)$", re.MULTILINE)
+RIGHT = re.compile(r"^# %% (\S+) (\S+) \| (.+)$", re.MULTILINE)
+GENERATORS = [
+    (torch.get_rng_state, torch.set_rng_state),
+    (np.random.get_state, np.random.set_state),
+    (random.getstate, random.setstate),
+]
 
 
 def role(cell, name: str) -> bool:
@@ -48,69 +57,80 @@ def mistakes(source: str) -> Iterator[tuple[str, str]]:
             yield comment["name"], "\n".join([*lines[:spoilt], indent + code, *lines[spoilt + 1 :]])
 
 
-def mutants(exercise) -> list[tuple[str, list]]:
-    """Return the name and the cells of each version of an exercise that has one of its mistakes in it."""
-    versions = []
-    for at, cell in enumerate(exercise.cells):
-        for name, source in mistakes(cell.source):
-            cells = copy.deepcopy(exercise.cells)
-            cells[at].source = source
-            versions.append((name, cells))
-    return versions
+def right_answers() -> list[tuple[str, str, str, str]]:
+    """Return the exercise, the cell, the name and the code of each right answer in other clothes."""
+    texts = [path.read_text(encoding="utf8") for path in sorted(ROOT.glob("tests/right_answers/*.py"))]
+    parts = [part.strip() for text in texts for part in RIGHT.split(text)[1:]]
+    return list(zip(*(parts[i::4] for i in range(4)), strict=True))
 
 
-def visible(cells) -> list:
-    """Return cells as a student has them: without the hidden tests."""
-    shown = copy.deepcopy(cells)
-    for cell in shown:
-        cell.source = re.sub(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS\n?", "", cell.source, flags=re.DOTALL)
-    return shown
+def run(cells, space: dict) -> Exception | None:
+    """Run code cells in a namespace, and return the first error.
+
+    A warning is an error, and so is what is written to stderr: nbgrader takes it for one.
+    """
+    said, quiet = io.StringIO(), contextlib.ExitStack()
+    with quiet, matplotlib.rc_context({"backend": "agg"}), warnings.catch_warnings(action="error"):
+        quiet.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        quiet.enter_context(contextlib.redirect_stderr(said))
+        try:
+            for cell in cells:
+                if cell.cell_type == "code":
+                    exec(compile(cell.source, f"<{cell.id}>", "exec"), space)
+        except Exception as error:
+            return error
+        finally:
+            plt.close("all")
+    return RuntimeError(said.getvalue()) if said.getvalue() else None
 
 
-def answered(exercise, cell_id: str, answer: str) -> list:
-    """Return an exercise's cells with this answer in one of them, below what is given there."""
-    cells = copy.deepcopy(exercise.cells)
-    (cell,) = [cell for cell in cells if cell.id == cell_id and role(cell, "solution")]
-    given = cell.source.split("### BEGIN SOLUTION")[0]
-    cell.source = answer if "def " in given else given + answer
-    return cells
+class Kept:
+    """The names of a notebook at one of its cells, with what they stand for, and the state of the generators."""
+
+    def __init__(self, space: dict):
+        self.values, self.states = self.copied(space), [get() for get, _ in GENERATORS]
+
+    @staticmethod
+    def copied(space: dict) -> dict:
+        """Return copies. Modules and functions stay the same, and what cannot be copied, as a loss with its graph."""
+        memo = {id(value): value for value in space.values() if isinstance(value, types.ModuleType)}
+        copies = dict(space)
+        for name, value in space.items():
+            with warnings.catch_warnings(action="ignore"), contextlib.suppress(RuntimeError, TypeError):
+                copies[name] = value if name == "__builtins__" else copy.deepcopy(value, memo)
+        return copies
+
+    def restore(self, space: dict) -> None:
+        """Put all back as it was into the notebook's own namespace, where its functions look names up."""
+        space.clear()
+        space.update(self.copied(self.values))
+        for (_, put), state in zip(GENERATORS, self.states, strict=True):
+            put(state)
 
 
-def attempts() -> Iterator[tuple[str, str, str, list]]:
-    """Yield the exercise, the name, the verdict and the cells of each answer that a student wrote."""
-    for path in sorted((ROOT / "tests" / "attempts").glob("*.py")):
-        _, *parts = ATTEMPT.split(path.read_text(encoding="utf8"))
-        for number, cell, verdict, name, answer in zip(*(parts[i::5] for i in range(5)), strict=True):
-            yield number, f"{number} {cell}: {name}", verdict, answered(CASES[number][1], cell, answer.strip())
+class Played:
+    """An exercise whose solution has been run, with what was known before each cell that a student fills.
 
+    Attributes:
+        number: the exercise's number.
+        cells: its cells.
+        fillable: the places of the cells that a student fills.
+        error: what the solution raised, None if it passes.
+    """
 
-def asked(exercise) -> Iterator[tuple[int, str, ast.AST]]:
-    """Yield each function or name that a solution sets and a check uses: its cell's place, its name, and its code."""
-    (checks,) = [ast.parse(cell.source) for cell in exercise.cells if role(cell, "grade")]
-    names = [node for node in ast.walk(checks) if isinstance(node, ast.Name)]
-    used = {name.id for name in names} - {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    for at, cell in enumerate(exercise.cells):
-        region = re.search(r"### BEGIN SOLUTION(.*)### END SOLUTION", cell.source, re.DOTALL)
-        for node in ast.parse(cell.source).body if role(cell, "solution") and region else []:
-            named = getattr(node.targets[0], "id", "") if isinstance(node, ast.Assign) else getattr(node, "name", "")
-            given = named in used and re.search(rf"^{named}\b", region[1], re.MULTILINE)
-            if isinstance(node, ast.FunctionDef) or given:
-                yield at, named, node
+    def __init__(self, number: str):
+        before, exercise = CASES[number]
+        self.number, self.cells, self.space = number, exercise.cells, {"__name__": "__main__"}
+        self.fillable = [at for at, cell in enumerate(self.cells) if role(cell, "solution")]
+        self._kept, self.error = {}, run(before, self.space)
+        for at, cell in enumerate(self.cells):
+            if at in self.fillable:
+                self._kept[at] = Kept(self.space)
+            self.error = self.error or run([cell], self.space)
 
-
-def followed(exercise, at: int, line: str) -> list:
-    """Return an exercise's cells with a line of code after one of them; what comes before need not run again."""
-    cells = copy.deepcopy(exercise.cells)
-    return [*cells[: at + 1], nbformat.v4.new_code_cell(line, id=f"{cells[at].id}-again"), *cells[at + 1 :]]
-
-
-def of_wrong_types(exercise) -> Iterator[tuple[str, list]]:
-    """Yield an exercise's cells with None, a text or a list for each thing that its checks ask for."""
-    for at, named, node in asked(exercise):
-        if isinstance(node, ast.FunctionDef):
-            head = ast.unparse(ast.FunctionDef(node.name, node.args, [ast.Pass()], [], lineno=0))
-            wrong = {f"returns {value}": f"{head[:-4]}return {value}" for value in ("None", "'?'")}
-        else:
-            wrong = {f"is {value}": f"{named} = {value}" for value in ("None", "'?'", "[]")}
-        for how, line in wrong.items():
-            yield f"{named} {how}", followed(exercise, at, line)
+    def answered(self, at: int, source: str) -> Exception | None:
+        """Return the error of the exercise with this source in the cell at this place."""
+        self._kept[at].restore(self.space)
+        given = copy.deepcopy(self.cells[at])
+        given.source = source
+        return run([given, *self.cells[at + 1 :]], self.space)

@@ -14,15 +14,9 @@ def section(title: str) -> str:
 
 
 def rows(text: str) -> list[list[str]]:
-    """Return the cells of a table's rows, below its head."""
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def minutes(time: str) -> int:
-    """Return the minutes of a time in hours and minutes, as "1:40", and none for a dash."""
-    hours, rest = re.fullmatch(r"(\d+):(\d\d)|–", time).groups(default="0")
-    return 60 * int(hours) + int(rest)
+    """Return the cells of all rows of the tables in a text."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def commands(title: str) -> str:
