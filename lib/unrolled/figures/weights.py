@@ -11,12 +11,12 @@ from torch import nn
 
 LARGEST = 1_000_000  # weights: more would make a notebook of many megabytes, and a page that lags behind the typing
 CORES = {"RNNCell": "rnn", "LSTMCell": "lstm", "GRUCell": "gru"}
-RUNS = "a page runs a LanguageModel or an EncoderDecoder of RNN, LSTM or GRU cells"
+RUNS = "a page runs a LanguageModel, or an EncoderDecoder of one layer with scaled attention, of RNN, LSTM or GRU cells"
 SIGNIFICANT, WHOLE = 8, 127  # bits of a scale of 8-bit weights, and the largest of their whole numbers
 REMEDY = "make it with core='rnn', 'lstm' or 'gru', the book's own cells"
 
 
-def weights_script(name: str, model: nn.Module, vocabulary: Any, *, bits: int = 16, **about: Any) -> str:
+def weights_script(name: str, model: nn.Module, vocabulary: Any, *, bits: int = 16) -> str:
     """Return a script that brings a model's weights into a page, with all that is needed to run it.
 
     Args:
@@ -24,10 +24,6 @@ def weights_script(name: str, model: nn.Module, vocabulary: Any, *, bits: int = 
         model: as for `demonstration`.
         vocabulary: the symbols that it was trained on; of an encoder–decoder the pair of those of sources and targets.
         bits: of each weight: 16; or 8, where the rows are as `eight_bits` rounds them.
-        **about: what else the page may know of it: numbers and texts.
-
-    Raises:
-        ValueError: as `demonstration` raises it.
 
     Example:
         >>> from unrolled.models import LanguageModel
@@ -36,28 +32,21 @@ def weights_script(name: str, model: nn.Module, vocabulary: Any, *, bits: int = 
         >>> script.splitlines()[0]
         'window.unrolledWeights = window.unrolledWeights || {};'
     """
-    kind = type(model).__name__  # not what inherits from it, as `ResidualLM`, whose steps are others
+    kind, about = type(model).__name__, {}  # not what inherits from it, as `ResidualLM`, whose steps are others
     if kind == "LanguageModel":
         cells, matrices = _language_model(model)
-        sizes = {"vocabulary": (vocabulary, model.vocab_size)}
-    elif kind == "EncoderDecoder":
+        sizes = [(vocabulary, model.vocab_size)]
+    elif kind == "EncoderDecoder" and getattr(model.score, "scale", 1) != 1 and model.num_layers == 1:
         cells, matrices = _encoder_decoder(model)
-        if not isinstance(vocabulary, tuple | list) or len(vocabulary) != 2:
-            raise ValueError(
-                f"an encoder–decoder needs two vocabularies, and this is {type(vocabulary).__name__}; "
-                "give the pair (sources, targets)"
-            )
         sources, vocabulary = vocabulary
-        about = {"sources": sources.symbols, "sides": [*model.encoder.sides]} | about
-        sizes = {"vocabulary of the sources": (sources, model.source_embedding.num_embeddings)}
-        sizes["vocabulary of the targets"] = vocabulary, model.vocab_size
+        about = {"sources": sources.symbols, "sides": [*model.encoder.sides]}
+        sizes = [(sources, model.source_embedding.num_embeddings), (vocabulary, model.vocab_size)]
     else:
-        raise ValueError(f"{RUNS}, and this is {kind}; {REMEDY}")
-    for what, (symbols, expected) in sizes.items():
+        raise ValueError(f"{RUNS}, and this {kind} is none; {REMEDY}")
+    for symbols, expected in sizes:
         if len(symbols) != expected:
             raise ValueError(
-                f"the {what} has {len(symbols)} symbols and the model {expected}; give the vocabulary that the model "
-                "was trained on"
+                f"the vocabulary has {len(symbols)} symbols and the model {expected}; give the one it was trained on"
             )
     size = sum(matrix.numel() for matrix in matrices.values())
     if size > LARGEST:
@@ -81,15 +70,6 @@ def weights_script(name: str, model: nn.Module, vocabulary: Any, *, bits: int = 
     return f"window.unrolledWeights = window.unrolledWeights || {{}};\nunrolledWeights[{json.dumps(name)}] = {parts};\n"
 
 
-def layers_of(model: nn.Module) -> list[nn.Module]:
-    """Return the cell of each layer of a `LanguageModel`.
-
-    Raises:
-        ValueError: a page does not run such cells.
-    """
-    return _cells_of(model.core.layers)
-
-
 def _cells_of(cells: Iterable[nn.Module]) -> list[nn.Module]:
     """Return the cells; raise ValueError unless all are of one kind that a page runs."""
     cells = list(cells)
@@ -97,10 +77,8 @@ def _cells_of(cells: Iterable[nn.Module]) -> list[nn.Module]:
     if len(kinds) != 1 or not kinds <= set(CORES):
         raise ValueError(f"{RUNS}, and this has {', '.join(sorted(kinds))}; {REMEDY}")
     options = cells[0].options()
-    if options.get("reset", "before") != "before":
-        raise ValueError("the GRU resets after the product; a page runs the book's, with reset='before'")
-    if options.get("nonlinearity", "tanh") not in ("tanh", "relu"):
-        raise ValueError(f"nonlinearity is {options['nonlinearity']!r}; a page runs 'tanh' and 'relu'")
+    if options.get("reset", "before") != "before" or options.get("nonlinearity", "tanh") not in ("tanh", "relu"):
+        raise ValueError(f"the cells have {options}; a page runs a GRU with reset='before', an RNN with tanh or relu")
     return cells
 
 
@@ -113,7 +91,7 @@ def _weights_of(cell: nn.Module, prefix: str) -> dict[str, torch.Tensor]:
 
 
 def _language_model(model: nn.Module) -> tuple[list[nn.Module], dict[str, torch.Tensor]]:
-    cells = layers_of(model)
+    cells = _cells_of(model.core.layers)
     matrices = {"E": model.embedding_scale * model.embedding.weight}
     for number, cell in enumerate(cells):
         matrices |= _weights_of(cell, str(number))
@@ -123,19 +101,14 @@ def _language_model(model: nn.Module) -> tuple[list[nn.Module], dict[str, torch.
 
 
 def _encoder_decoder(model: nn.Module) -> tuple[list[nn.Module], dict[str, torch.Tensor]]:
-    if model.num_layers != 1:
-        raise ValueError(f"num_layers is {model.num_layers}; a page runs an encoder–decoder of one layer")
-    if model.score is not None and (type(model.score).__name__ != "ProductScore" or model.score.scale == 1):
-        raise ValueError("the attention is not scaled; a page runs a model that has attention='scaled', or None")
     (readers,) = model.encoder.layers
     cell, *_ = _cells_of([*model.core.layers, *readers.values()])
     matrices = {"E": model.embedding.weight, "E_x": model.source_embedding.weight} | _weights_of(cell, "0")
     for side, reader in readers.items():
         matrices |= _weights_of(reader, side)
     matrices |= {"W_b": model.bridge.weight, "b_b": model.bridge.bias}
-    if model.score is not None:
-        matrices |= {"W_q": model.score.query.weight, "W_k": model.score.key.weight}
-        matrices |= {"W_a": model.combine.weight, "b_a": model.combine.bias}
+    matrices |= {"W_q": model.score.query.weight, "W_k": model.score.key.weight}
+    matrices |= {"W_a": model.combine.weight, "b_a": model.combine.bias}
     return [cell], matrices | {"W_sy": model.output.weight, "b_y": model.output.bias}
 
 
@@ -151,16 +124,11 @@ def eight_bits(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     Returns:
         The scales, (rows, 1) or (1,), and whole numbers of the shape of the weights; their product is what a page has.
 
-    Raises:
-        ValueError: a weight is not finite.
-
     Example:
         >>> scale, whole = eight_bits(torch.tensor([[0.5, -1.0, 0.1], [0.0, 0.0, 0.0]]))
         >>> whole.tolist()
         [[64, -127, 13], [0, 0, 0]]
     """
-    if not weights.isfinite().all():
-        raise ValueError("a weight is not finite; train with a smaller rate")
     significand, exponent = (weights.abs().amax(dim=-1, keepdim=True).float() / WHOLE).frexp()  # from ½ to 1
     scale = torch.ldexp((significand * 2**SIGNIFICANT).round(), exponent - SIGNIFICANT)
     whole = (weights / scale.clamp(min=torch.finfo(torch.float32).tiny)).round().clamp(-WHOLE, WHOLE)

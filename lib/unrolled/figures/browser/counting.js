@@ -1,92 +1,53 @@
 // The rival of a network that learns in the page: interpolated Kneser–Ney, as lib/unrolled/ngram counts it.
-//
-// A context of k − 1 symbols has a row in the table of its length; a k-gram is known by its context's row and its last
-// symbol. All of it is one function, whose text a worker can be made of.
 "use strict";
 
-globalThis.Unrolled ??= {};
-
-Unrolled.makeCounting = () => {
-  const NONE = -1; // the row of a context that was not counted
-
-  /** Give each order's row of the k-gram that ends with a symbol, after the rows of those that end one symbol before. */
-  function rowsAfter(tables, before, symbol, symbols) {
-    return tables.map(({ rows }, k) => {
-      const context = k === 0 ? 0 : before[k - 1];
-      return context === NONE ? NONE : (rows.get(context * symbols + symbol) ?? NONE);
-    });
-  }
-
-  /**
-   * Count all k-grams of a text up to an order: a table for each length.
-   *
-   * @param {Int32Array} text numbers of symbols, from 0 to `symbols` − 1.
-   */
-  function* count(text, symbols, order) {
-    const tables = Array.from({ length: order }, () => ({ rows: new Map(), parents: [], counts: [], left: [] }));
-    let before = new Array(order).fill(NONE);
-    for (let place = 0; place < text.length; place++) {
-      const now = new Array(order).fill(NONE);
-      for (let k = 0; k < order && k <= place; k++) {
-        const { rows, parents, counts, left } = tables[k];
-        const context = k === 0 ? 0 : before[k - 1];
-        const key = context * symbols + text[place];
-        let row = rows.get(key);
-        if (row === undefined) {
-          row = counts.length;
-          rows.set(key, row);
-          parents.push(context);
-          counts.push(0);
-          left.push(k === place ? 1 : 0); // the beginning of the text counts as a symbol
-          if (k > 0) tables[k - 1].left[now[k - 1]] += 1; // one more symbol that the shorter one has followed
-        }
-        counts[row] += 1;
-        now[k] = row;
-      }
-      before = now;
-      if (place % 2000 === 0) yield;
+/**
+ * Return what counting the text before a place pays for each symbol from there on, in nats; it pauses now and then.
+ *
+ * A k-gram of the longest kind is counted as often as it stands in the text, a shorter one once for each symbol that has
+ * come before it; the beginning of the text counts as one.
+ *
+ * @param {string} text of symbols that are one character each, and none a space.
+ * @param {number} symbols how many there are.
+ */
+Unrolled.count = function* (text, from, symbols, order) {
+  const PAUSE = 2000; // symbols between two pauses
+  const seen = new Set();
+  const counts = Array.from({ length: order }, () => new Map()); // of each k-gram
+  const add = (map, key, more) => map.set(key, (map.get(key) ?? 0) + more);
+  const padded = ` ${text}`;
+  for (let end = 1; end <= from; end++) {
+    for (let k = 1; k <= Math.min(order, end); k++) {
+      const longer = padded.slice(end - k, end + 1);
+      if (k < order && seen.has(longer)) continue;
+      add(counts[k - 1], longer.slice(1), 1);
+      seen.add(longer);
     }
-    return tables;
+    if (end % PAUSE === 0) yield;
   }
-
-  /** Take the discounts off: the share of each k-gram, and the rest of each context, eq-kneser-ney. */
-  function discounted(tables) {
-    return tables.map(({ rows, parents, counts, left }, k) => {
-      const c = k === tables.length - 1 ? counts : left;
-      const [once, twice] = [1, 2].map((n) => c.reduce((sum, each) => sum + (each === n), 0));
-      const discount = once && twice ? once / (once + 2 * twice) : 0.5;
-      const [total, taken] = [new Float64Array(k ? counts.length : 1), new Float64Array(k ? counts.length : 1)];
-      parents.forEach((parent, row) => {
-        total[parent] += c[row];
-        if (c[row] > 0) taken[parent] += discount;
-      });
-      const share = Float64Array.from(c, (each, row) => (each > 0 ? (each - discount) / total[parents[row]] : 0));
-      const rest = taken.map((each, parent) => (total[parent] > 0 ? each / total[parent] : 1));
-      return { rows, share, rest };
-    });
-  }
-
-  /** Return what counting the text before a place pays for each symbol from there on, in nats: Float64Array. */
-  function* price(text, from, symbols, order) {
-    const tables = discounted(yield* count(text.subarray(0, from), symbols, order));
-    const paid = new Float64Array(text.length - from);
-    let before = new Array(order).fill(NONE);
-    for (let place = Math.max(0, from - order); place < text.length; place++) {
-      if (place >= from) {
-        let p = 1 / symbols;
-        tables.forEach(({ rows, share, rest }, k) => {
-          const context = k === 0 ? 0 : before[k - 1];
-          if (context === NONE || !(context < rest.length)) return;
-          const row = rows.get(context * symbols + text[place]);
-          p = (row === undefined ? 0 : share[row]) + rest[context] * p;
-        });
-        paid[place - from] = -Math.log(p);
-      }
-      before = rowsAfter(tables, before, text[place], symbols);
-      if (place % 2000 === 0) yield;
+  const tables = counts.map((grams) => {
+    const [totals, kinds, often] = [new Map(), new Map(), [0, 0, 0]];
+    for (const [gram, count] of grams) {
+      add(totals, gram.slice(0, -1), count);
+      add(kinds, gram.slice(0, -1), 1);
+      if (count < 3) often[count] += 1;
     }
-    return paid;
+    const discount = often[1] && often[2] ? often[1] / (often[1] + 2 * often[2]) : 0.5;
+    return { grams, totals, kinds, discount };
+  });
+  yield;
+  const paid = new Float64Array(text.length - from);
+  for (let place = from; place < text.length; place++) {
+    let p = 1 / symbols;
+    tables.forEach(({ grams, totals, kinds, discount }, k) => {
+      const context = text.slice(place - k, place);
+      const total = totals.get(context);
+      if (!total) return;
+      const count = grams.get(context + text[place]) ?? 0;
+      p = (Math.max(count - discount, 0) + discount * kinds.get(context) * p) / total; // eq-kneser-ney
+    });
+    paid[place - from] = -Math.log(p);
+    if (place % PAUSE === 0) yield;
   }
-
-  return { price };
+  return paid;
 };

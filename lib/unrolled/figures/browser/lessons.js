@@ -1,12 +1,11 @@
 // What a network is taught in the page, update by update: the letters of a text, or to write, ignore and read.
 //
-// A lesson is a generator. Where it yields nothing the page may take a breath; where it yields something, that is a
-// report, and an update is done. All of it is one function, whose text a worker can be made of.
+// A lesson is a generator. Where it yields nothing the page may take a breath; what else it yields is a report.
 "use strict";
 
-globalThis.Unrolled ??= {};
+Unrolled.lessons = (() => {
+  const { learning, generator, draw } = Unrolled;
 
-Unrolled.makeLessons = (learning, counting, generator, draw) => {
   // First weights, and the rate
 
   /** Return a number from the standard normal distribution: Box and Muller. */
@@ -15,8 +14,7 @@ Unrolled.makeLessons = (learning, counting, generator, draw) => {
   /** Draw the first weights as `cells.initialise` does: "uniform" or "orthogonal"; an LSTM's gates may have a bias. */
   function initialise({ core, inputs, units, W }, random, { initialisation = "uniform", ...biases } = {}) {
     const bound = units ** -0.5;
-    const uniform = () => bound * (2 * random() - 1);
-    for (const w of Object.values(W)) for (let k = 0; k < w.length; k++) w[k] = uniform();
+    for (const w of Object.values(W)) for (let k = 0; k < w.length; k++) w[k] = bound * (2 * random() - 1);
     if (initialisation === "orthogonal") {
       for (let k = 0; k < W.W_xh.length; k++) W.W_xh[k] = normal(random) / Math.sqrt(inputs);
       for (let from = 0; from < W.W_hh.length; from += units * units)
@@ -31,17 +29,17 @@ Unrolled.makeLessons = (learning, counting, generator, draw) => {
 
   /** Fill a square matrix with a random orthogonal one: Gram and Schmidt, on rows of normal numbers. */
   function orthogonal(Q, n, random) {
-    for (let k = 0; k < Q.length; k++) Q[k] = normal(random);
     const dot = (u, v) => u.reduce((sum, value, k) => sum + value * v[k], 0);
-    const rows = Array.from({ length: n }, (_, r) => Q.subarray(r * n, (r + 1) * n));
-    rows.forEach((row, r) => {
-      for (const before of rows.slice(0, r)) {
-        const share = dot(row, before);
-        for (let k = 0; k < n; k++) row[k] -= share * before[k];
+    for (let r = 0; r < n; r++) {
+      const row = Q.subarray(r * n, (r + 1) * n).map(() => normal(random));
+      for (let before = 0; before < r; before++) {
+        const other = Q.subarray(before * n, (before + 1) * n);
+        const share = dot(row, other);
+        for (let k = 0; k < n; k++) row[k] -= share * other[k];
       }
       const length = Math.sqrt(dot(row, row));
-      for (let k = 0; k < n; k++) row[k] /= length;
-    });
+      for (let k = 0; k < n; k++) Q[r * n + k] = row[k] / length;
+    }
   }
 
   /** Return the rate of an update as the book's recipe has it: a warm-up, then half a cosine (`Recipe.rate`). */
@@ -53,101 +51,81 @@ Unrolled.makeLessons = (learning, counting, generator, draw) => {
 
   // The letters of a text
 
-  const STAND_IN = "\u25a1"; // for all symbols that are too rare to have a number of their own
-
   /** Return the most frequent symbols of a text, so many at most, and the text in numbers. */
   function numbered(text, most) {
     const letters = Array.from(text);
     const often = new Map();
     for (const letter of letters) often.set(letter, (often.get(letter) ?? 0) + 1);
     let symbols = [...often.keys()].sort((a, b) => often.get(b) - often.get(a));
-    if (symbols.length > most) symbols = [...symbols.slice(0, most - 1), STAND_IN];
+    if (symbols.length > most) symbols = [...symbols.slice(0, most - 1), "□"]; // one for all that are rarer
     const number = new Map(symbols.map((symbol, n) => [symbol, n]));
     return { symbols, numbers: Int32Array.from(letters, (letter) => number.get(letter) ?? symbols.length - 1) };
-  }
-
-  /** Copy a window of some streams of a text: inputs and the symbols after them, (steps, streams) each. */
-  function fill(numbers, starts, at, steps, inputs, targets, priced = () => true) {
-    for (let t = 0; t < steps; t++)
-      starts.forEach((start, b) => {
-        const place = start + at + t;
-        inputs[t * starts.length + b] = numbers[place];
-        targets[t * starts.length + b] = priced(at + t) ? numbers[place + 1] : -1;
-      });
   }
 
   /**
    * Teach a network the letters of a text; the last tenth is held out, and a table of counts is asked to predict it too.
    *
-   * @param {object} settings text; seed; units, batch, steps, rate, limit, updates, every, order, symbols: all numbers.
-   *   `stepping` may be set while it goes on: then each report says what it has come to.
+   * @param {object} settings text; seed; units, batch, steps, rate, limit, updates, every, order, symbols, sample, how
+   *   many letters it writes: all numbers.
    */
   function* letters(settings) {
-    const { text, units, batch, steps, limit, updates, every } = settings;
+    const { batch, steps, limit, updates, every, order } = settings;
     const random = generator(settings.seed);
-    const { symbols, numbers } = numbered(text, settings.symbols);
+    const { symbols, numbers } = numbered(settings.text, settings.symbols);
     const cut = Math.floor(0.9 * numbers.length);
-    const held = Math.floor((numbers.length - cut) / batch); // letters of each stream of what is held out
-    const paid = yield* counting.price(numbers.subarray(0, cut + held * batch), cut, symbols.length, settings.order);
+    const as = Array.from(numbers, (number) => String.fromCharCode(256 + number)).join("");
+    const paid = yield* Unrolled.count(as, cut, symbols.length, order);
     const counted = paid.reduce((a, b) => a + b) / paid.length;
-
-    const network = learning.network("rnn", symbols.length, units, symbols.length);
+    const network = learning.network("rnn", symbols.length, settings.units, symbols.length);
     initialise(network, random);
-    const kept = learning.room(network, steps, batch);
-    const asked = learning.room(network, steps, batch);
-    const one = learning.room(network, 1, 1);
-    const [inputs, targets] = [new Int32Array(steps * batch), new Int32Array(steps * batch)];
 
-    /** Return the mean price of the held-out letters; each stream has read `steps` letters before its first. */
+    /** Return a window of `batch` streams of the text, each so long from `first` on, and the symbols after it. */
+    function window(first, length, at) {
+      const size = Math.min(steps, length - at);
+      const place = (n) => first + (n % batch) * length + at + Math.floor(n / batch);
+      const inputs = Int32Array.from({ length: size * batch }, (_, n) => numbers[place(n)]);
+      return [inputs, inputs.map((_, n) => numbers[place(n) + 1]), { batch, ones: 1 }];
+    }
+
+    /** Return the mean price of the held-out letters. */
     function* score() {
-      const starts = Array.from({ length: batch }, (_, b) => cut + b * held - steps - 1);
-      let [nats, count] = [0, 0];
-      learning.begin(asked, units, false);
-      for (let at = 0; at < held + steps; at += steps) {
-        fill(numbers, starts, at, steps, inputs, targets, (step) => step >= steps && step < held + steps);
-        const read = yield* learning.forward(network, asked, inputs, targets);
-        nats += read.nats;
-        count += read.asked;
-        learning.begin(asked, units, true);
+      const held = Math.floor((numbers.length - cut) / batch);
+      let [nats, state] = [0, undefined];
+      for (let at = 0; at < held; at += steps) {
+        const asked = window(cut - 1, held, at);
+        const read = yield* learning.forward(network, ...asked, state);
+        nats += (read.nats * asked[1].length) / (batch * held);
+        state = read.state;
       }
-      return nats / count;
+      return nats;
     }
 
     /** Return what the network writes on its own, a line break before it, at a temperature of 0.7. */
     function* write(length) {
-      learning.begin(one, units, false);
-      let [number, written] = [Math.max(0, symbols.indexOf("\n")), ""];
+      let [number, written, state] = [Math.max(0, symbols.indexOf("\n")), "", undefined];
       while (written.length < length) {
-        yield* learning.forward(network, one, [number], [-1]);
-        learning.begin(one, units, true);
-        const powers = one.p.map((p) => p ** (1 / 0.7));
+        const read = yield* learning.forward(network, [number], [0], { batch: 1, ones: 1 }, state);
+        const powers = read.p.map((p) => p ** (1 / 0.7));
         const total = powers.reduce((a, b) => a + b);
-        number = draw(
-          powers.map((power) => power / total),
-          random(),
-        );
+        number = draw(powers, total * random());
         written += symbols[number];
+        state = read.state;
       }
       return written;
     }
 
-    const about = { counted, symbols: symbols.length, length: numbers.length, held: held * batch };
+    const about = { counted, symbols: symbols.length, length: numbers.length, held: numbers.length - cut };
     yield { update: 0, ...about, heldOut: yield* score(), sample: yield* write(settings.sample) };
-    const whole = Math.floor((cut - 1) / batch); // letters of a stream
-    const starts = Array.from({ length: batch }, (_, b) => b * whole);
-    const windows = Math.max(1, Math.floor(whole / steps));
+    const stream = Math.floor((cut - 1) / batch); // letters of a stream
+    const windows = Math.max(1, Math.floor(stream / steps));
+    let state;
     for (let update = 0; update < updates; update++) {
-      const window = update % windows;
-      learning.begin(kept, units, window > 0);
-      fill(numbers, starts, window * steps, steps, inputs, targets);
+      const at = update % windows;
       const rate = cosine(settings.rate, update, updates);
-      const report = { update: update + 1 };
-      report.loss = yield* learning.update(network, kept, inputs, targets, { rate, limit });
-      if ((update + 1) % every === 0 || settings.stepping) {
-        report.heldOut = yield* score();
-        report.sample = yield* write(settings.sample);
-      }
-      yield report;
+      const asked = window(0, stream, at * steps);
+      ({ state } = yield* learning.update(network, ...asked, { rate, limit }, at > 0 ? state : undefined));
+      if ((update + 1) % every === 0)
+        yield { update: update + 1, heldOut: yield* score(), sample: yield* write(settings.sample) };
     }
   }
 
@@ -156,8 +134,9 @@ Unrolled.makeLessons = (learning, counting, generator, draw) => {
   const [SYMBOLS, WRITING] = [8, 10]; // symbols; steps of which some write, the first and the last among them
 
   /** Draw a batch: at each step a symbol and an instruction, write, ignore or read; the target is what was written last. */
-  function drawBatch(random, lag, inputs, targets) {
-    const batch = targets.length;
+  function drawBatch(random, lag, batch) {
+    const inputs = new Int32Array(2 * (WRITING + lag) * batch);
+    const targets = new Int32Array(batch);
     for (let b = 0; b < batch; b++) {
       const third = 1 + Math.floor(random() * (WRITING - 2));
       for (let t = 0; t < WRITING + lag; t++) {
@@ -169,6 +148,7 @@ Unrolled.makeLessons = (learning, counting, generator, draw) => {
         if (t === WRITING - 1) targets[b] = symbol;
       }
     }
+    return [inputs, targets, { batch, ones: 2 }];
   }
 
   /**
@@ -177,39 +157,105 @@ Unrolled.makeLessons = (learning, counting, generator, draw) => {
    * @param {object} settings lag; core, units, start (of the weights), rate; seed, batch, limit, updates, every; scored,
    *   how many batches of new sequences are asked for a score.
    */
-  function* latch(settings) {
-    const { lag, core, units, batch, limit, updates, every } = settings;
-    const [weights, data, asked] = [0, 1, 2].map((n) => generator(3 * settings.seed + n));
+  function* latch({ lag, core, units, start, rate, seed, batch, limit, updates, every, scored }) {
+    const [weights, data, asked] = [0, 1, 2].map((n) => generator(3 * seed + n));
     const network = learning.network(core, SYMBOLS + 3, units, SYMBOLS);
-    initialise(network, weights, settings.start);
-    const kept = learning.room(network, WRITING + lag, batch, 1);
-    const inputs = new Int32Array(2 * (WRITING + lag) * batch);
-    const targets = new Int32Array(batch);
+    initialise(network, weights, start);
 
     /** Return the share of right answers to new sequences. */
     function* score() {
       let right = 0;
-      for (let n = 0; n < settings.scored; n++) {
-        drawBatch(asked, lag, inputs, targets);
-        yield* learning.forward(network, kept, inputs, targets);
-        targets.forEach((target, b) => {
-          const p = kept.p.subarray(b * SYMBOLS, (b + 1) * SYMBOLS);
-          right += p.every((each) => each <= p[target]);
+      for (let n = 0; n < scored; n++) {
+        const batchOf = drawBatch(asked, lag, batch);
+        const { p } = yield* learning.forward(network, ...batchOf);
+        batchOf[1].forEach((target, b) => {
+          const answer = p.subarray(b * SYMBOLS, (b + 1) * SYMBOLS);
+          right += answer.every((each) => each <= answer[target]);
         });
       }
-      return right / (settings.scored * batch);
+      return right / (scored * batch);
     }
 
     yield { update: 0, right: yield* score() };
     for (let update = 1; update <= updates; update++) {
-      drawBatch(data, lag, inputs, targets);
-      const report = { update };
-      report.loss = yield* learning.update(network, kept, inputs, targets, { rate: settings.rate, limit });
-      if (update % every === 0) report.right = yield* score();
-      yield report;
-      if (report.right > 0.99) return;
+      yield* learning.update(network, ...drawBatch(data, lag, batch), { rate, limit });
+      if (update % every) continue;
+      const right = yield* score();
+      yield { update, right };
+      if (right > 0.99) return;
     }
   }
 
-  return { cosine, drawBatch, initialise, latch, letters };
-};
+  /**
+   * Return the buttons Train or Pause, Step and Start again for lessons that go on side by side, in moments short enough
+   * for the page to stay awake.
+   *
+   * Nothing is begun before it is asked for. What goes on rests while `place` is out of sight or its page is hidden. A
+   * step is one report of each lesson.
+   *
+   * @param {function} begin returns fresh lessons, each {lesson, told}, which is given its reports.
+   * @param {function} changed is told whether all is to begin afresh, when a training begins afresh, pauses or ends.
+   */
+  function practice(place, begin, changed) {
+    const MOMENT = 25; // milliseconds
+    const { button, controls } = Unrolled.elements;
+    let lessons = null;
+    let turn = 0; // whose it is
+    let waiting = false; // for its next moment
+    let left = 0; // reports until it pauses
+    let inSight = true;
+    let able = true;
+
+    function work() {
+      waiting = false;
+      const until = performance.now() + MOMENT;
+      while (left > 0 && performance.now() < until) {
+        turn = (turn + 1) % lessons.length;
+        const { lesson, told } = lessons[turn];
+        const { done, value } = lesson.next();
+        if (done) lessons.splice(turn, 1);
+        if (!lessons.length) left = 0;
+        if (!value) continue;
+        left -= 1;
+        told(value);
+      }
+      if (!left) changed(false);
+      obey();
+    }
+    function obey() {
+      run.textContent = left > 0 ? "Pause" : "Train";
+      run.disabled = once.disabled = !able || lessons?.length === 0;
+      if (waiting || left === 0 || !inSight || document.hidden) return;
+      waiting = true;
+      setTimeout(work);
+    }
+    function go(reports) {
+      left = reports;
+      obey();
+    }
+    function restart(allowed = able) {
+      [lessons, left, able] = [null, 0, allowed];
+      obey();
+      changed(true);
+    }
+    const run = button("Train", () => {
+      lessons ??= begin();
+      go(left ? 0 : Infinity);
+      if (!left) changed(false);
+    });
+    const once = button("Step", () => {
+      lessons ??= begin();
+      go(lessons.length);
+    });
+    const again = button("Start again", () => restart());
+    const box = controls(run, once, again);
+    new IntersectionObserver((entries) => {
+      inSight = entries.at(-1).isIntersecting;
+      obey();
+    }).observe(place);
+    document.addEventListener("visibilitychange", obey);
+    return { box, restart, going: () => left > 0 };
+  }
+
+  return { cosine, drawBatch, initialise, latch, letters, practice };
+})();

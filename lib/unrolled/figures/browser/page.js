@@ -1,14 +1,12 @@
-// Bring the demonstrations of a page to life: each one when it comes into sight, with the networks that it asks for.
+// Bring the demonstrations of a page to life: each one when it comes into sight, with the scripts that it asks for.
 //
-// It is a <figure class="demonstration" data-show="expects" data-models="gru-words rnn-words">, with a picture of itself
-// for print and for pages without scripts, and perhaps with data: <script type="application/json">. One with data-parts
-// asks for these scripts, in that order.
+// It is a <figure class="demonstration" data-show="writes" data-parts="engine elements" data-model="gru-words">, with a
+// picture of itself for print and for pages without scripts, and with data: <script type="application/json">.
 "use strict";
 
 (() => {
   if (window.unrolledDemonstrations) return; // each demonstration of a page brings this script
   window.unrolledDemonstrations = true;
-  const PARTS = ["engine", "encoder_decoder", "symbols", "elements"]; // of all networks; each has one of its own
   const here = (document.currentScript.src || "").replace(/[^/]*$/, ""); // the folder of this script
   const alone = "Unrolled" in window; // in a page of its own everything is there already
   const arrived = new Map();
@@ -29,36 +27,22 @@
     return arrived.get(name);
   }
 
-  const loaded = new Map();
-
-  /** Return a model by its name; its weights are checked when they arrive. */
-  async function model(name) {
-    if (!loaded.has(name)) {
-      if (!window.unrolledWeights?.[name]) await load(`models/${name}`);
-      loaded.set(name, Unrolled.load(...window.unrolledWeights[name]));
-    }
-    return loaded.get(name);
-  }
-
   async function start(figure) {
     const live = document.createElement("div");
     live.className = "pg-live";
-    const names = figure.dataset.models.split(" ").filter(Boolean);
+    figure.prepend(live);
+    const { show, parts, model } = figure.dataset;
     try {
-      const parts = figure.dataset.parts?.split(" ") ?? (names.length ? PARTS : ["elements"]);
-      if (!alone) await Promise.all([...parts, figure.dataset.show].map(load));
-      const networks = names.map((name) => ({ name, load: () => model(name) }));
-      const data = JSON.parse(figure.querySelector("script[type='application/json']")?.textContent ?? "{}");
-      await Unrolled[figure.dataset.show](live, networks, data);
+      const scripts = [...parts.split(" "), show, ...(model ? [`models/${model}`] : [])];
+      if (!alone) await Promise.all(scripts.map(load));
+      const data = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+      Unrolled[show](live, data, model && Unrolled.load(...window.unrolledWeights[model]));
       figure.classList.add("pg-lives"); // its picture is for print now
     } catch (error) {
-      const fault = document.createElement("p");
-      fault.className = "pg-fault";
-      fault.setAttribute("role", "alert");
-      fault.textContent = `${error.message} The demonstration cannot run here; load the page again, or build the book anew.`;
-      live.replaceChildren(fault);
+      live.className = "pg-fault";
+      live.setAttribute("role", "alert");
+      live.textContent = `${error.message} The demonstration cannot run here; load the page again, or build the book anew.`;
     }
-    figure.prepend(live);
     figure.dataset.ready = "";
   }
 
@@ -67,9 +51,10 @@
     const frame = window.frameElement;
     const around = frame?.ownerDocument;
     const jupyter = around?.body.dataset.jpThemeLight;
-    const dark = around?.documentElement.dataset.theme === "dark" || jupyter === "false";
-    const preferred = matchMedia("(prefers-color-scheme: dark)").matches && !around?.documentElement.dataset.theme;
-    document.documentElement.dataset.theme = dark || (jupyter === undefined && preferred) ? "dark" : "light";
+    const theme = around?.documentElement.dataset.theme;
+    const preferred = matchMedia("(prefers-color-scheme: dark)").matches && !theme;
+    const dark = theme === "dark" || jupyter === "false" || (jupyter === undefined && preferred);
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
     document.documentElement.classList.add("pg-alone");
     if (!frame) return;
     const fit = () => (frame.style.height = `${document.documentElement.scrollHeight}px`);
@@ -85,8 +70,7 @@
     }
     const seen = new IntersectionObserver(
       (entries) => {
-        for (const { isIntersecting, target } of entries) {
-          if (!isIntersecting) continue;
+        for (const { target } of entries.filter((each) => each.isIntersecting)) {
           seen.unobserve(target);
           start(target);
         }
