@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from running import FOLDER
-from unrolled.figures import live, plots
+from unrolled.figures import charts, live
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def book_style(monkeypatch):
     """Have the book's style, and no folder for figures."""
     monkeypatch.delenv("UNROLLED_FIGURES", raising=False)
     with matplotlib.rc_context():
-        plots.style()
+        charts.style()
         yield
     plt.close("all")
 
