@@ -35,11 +35,15 @@ def test_the_slider_chooses_the_picture_and_starts_where_it_is_told_to():
     assert len({svg for _, svg in seen.values()}) == 3 and charts.plt.get_fignums() == []
 
 
-def test_all_frames_have_their_axes_in_the_same_place():
+def test_all_frames_have_their_axes_in_the_same_place_and_room_for_their_names():
     drawn = frames() | {2: charts.dots({"a longer name": [-1, 2]}, xlabel="x", xlim=(-9999, 9999))}
     explore.slider(drawn, "size")
     places = np.array([figure.axes[0].get_position().extents for figure in drawn.values()])
     assert np.ptp(places, axis=0).max() < 1e-9
+    for figure in drawn.values():
+        figure.draw_without_rendering()
+        whole = figure.axes[0].get_tightbbox()
+        assert whole.x0 >= 0 and whole.x1 <= figure.bbox.width, "nothing is cut off"
 
 
 def test_while_the_book_is_made_the_frames_are_saved_always_with_the_same_bytes(tmp_path, monkeypatch):
