@@ -1,16 +1,14 @@
 """Put into the copy of a notebook what its page shows in place of a kernel's pictures: figures as SVG, and explorers.
 
 An explorer of a page is a range input over frames, which `_static/explorers.js` links. The frames are files beside the
-page: the one at which the slider starts is shown before any script runs and in print, the others are loaded when the
-explorer comes near. Where a cell saves a figure and shows an explorer, the explorer takes the figure's place. So does a
-demonstration, which has the figure as its picture.
+page: the one at which the slider starts is shown before any script runs and in print. Where a cell saves a figure and
+shows an explorer or a demonstration, that takes the figure's place; a demonstration has the figure as its picture.
 """
 
 import ast
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
@@ -28,7 +26,6 @@ LETTERS = re.compile(r"scale\(([\d.]+) -[\d.]+\)")  # Matplotlib's outlines are 
 EXPLORER = """\
 <div class="explorer">
 <div class="explorer-controls" hidden>
-<button type="button" aria-label="Play: {label}"></button>
 <label>{label} <input type="range" min="0" max="{last}" value="{start}"></label>
 <output>{value}</output>
 </div>
@@ -36,7 +33,7 @@ EXPLORER = """\
 {frames}
 </div>
 </div>"""
-FRAME = '<img src="{source}" alt="{alt}" data-value="{value}" {shape} loading="lazy"{hidden}>'
+FRAME = '<img src="{source}" alt="{label}: {value}" data-value="{value}" {shape} loading="lazy"{hidden}>'
 
 
 def shape(svg: str) -> str:
@@ -44,35 +41,31 @@ def shape(svg: str) -> str:
 
     They are its size, which keeps the page from jumping while it loads, and in ``--readable`` the width below which
     letters would be smaller than `READABLE`.
-
-    Raises:
-        ValueError: it is no such drawing.
     """
-    if not (size := SIZE.search(svg)):
-        raise ValueError("a figure has no viewBox that begins at 0 0: was it drawn by Matplotlib?")
-    width, height = (float(side) * PIXELS for side in size.groups())
+    width, height = (float(side) * PIXELS for side in SIZE.search(svg).groups())
     smallest = min((100 * float(letters) * PIXELS for letters in LETTERS.findall(svg)), default=READABLE)
     least = min(width, width * READABLE / smallest)
     return f'width="{width:.0f}" height="{height:.0f}" style="--readable: {least:.0f}px"'
 
 
+def _arguments(source: str, function: str, name: str, place: int) -> list[str]:
+    """Return one argument of each call of a function in a cell's code, in order."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
+            keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+            found.append(ast.literal_eval(keywords[name] if name in keywords else node.args[place]))
+    return found
+
+
 def saved_names(source: str) -> list[str]:
-    """Return the names that a cell's code passes to ``plots.save``, in order."""
-    names = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "plots.save":
-            arguments = dict(zip(("figure", "name"), node.args, strict=False))
-            arguments |= {keyword.arg: keyword.value for keyword in node.keywords}
-            names.append(ast.literal_eval(arguments["name"]))
-    return names
+    """Return the names that a cell's code passes to ``charts.save``, in order."""
+    return _arguments(source, "charts.save", "name", 1)
 
 
-def labels(source: str) -> Iterator[str]:
-    """Yield the labels of the explorers that a cell's code shows."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "explore.slider":
-            (label,) = (keyword.value for keyword in node.keywords if keyword.arg == "label")
-            yield ast.literal_eval(label)
+def labels(source: str) -> list[str]:
+    """Return the labels of the explorers that a cell's code shows."""
+    return _arguments(source, "explore.slider", "label", 1)
 
 
 def explorer(folder: Path, address: str, alt: str | None) -> str:
@@ -84,20 +77,12 @@ def explorer(folder: Path, address: str, alt: str | None) -> str:
         alt: what its pictures show, for those who do not see them; None for the slider's label.
     """
     saved = json.loads((folder / explore.LISTED).read_text(encoding="utf8"))
-    frames = []
-    for number, value in enumerate(saved["values"]):
-        shown, svg = escape(f"{saved['label']}: {value}"), (folder / f"{number}.svg").read_text(encoding="utf8")
-        source, hidden = f"{address}/{number}.svg", " hidden" if number != saved["start"] else ""
-        frames.append(FRAME.format(source=source, alt=shown, value=escape(value), shape=shape(svg), hidden=hidden))
-    start, label = saved["start"], escape(saved["label"])
-    first = {"start": start, "value": escape(saved["values"][start]), "last": len(frames) - 1}
-    return EXPLORER.format(label=label, name=escape(alt or saved["label"]), **first, frames="\n".join(frames))
-
-
-def demonstrated(page: str, name: str, svg: str, address: str, alt: str) -> str:
-    """Return a demonstration with the figure that its cell saves as its picture, for print and without scripts."""
-    opening, rest = page.split("\n", 1)
-    return f'{opening}\n<img src="{address}/{name}.svg" alt="{escape(alt)}" {shape(svg)}>\n{rest}'
+    start, label, values, frames = saved["start"], escape(saved["label"]), [*map(escape, saved["values"])], []
+    for number, value in enumerate(values):
+        look = {"shape": shape((folder / f"{number}.svg").read_text("utf8")), "hidden": " hidden" * (number != start)}
+        frames.append(FRAME.format(source=f"{address}/{number}.svg", label=label, value=value, **look))
+    first = {"start": start, "value": values[start], "last": len(values) - 1, "frames": "\n".join(frames)}
+    return EXPLORER.format(label=label, name=escape(alt or saved["label"]), **first)
 
 
 def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: Path, site: Path) -> None:
@@ -109,44 +94,36 @@ def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: 
         drawn: the folder with its figures.
         explorers: the folder with its explorers, which need not be there.
         site: the folder with what the site serves beside its pages; the explorers' frames are put there.
-
-    Raises:
-        ValueError: a cell shows a view of a widget that is no explorer.
     """
-    saved = {json.loads(each.read_text("utf8"))["label"]: each.parent for each in explorers.glob(f"*/{explore.LISTED}")}
     notebook.metadata.pop("widgets", None)
-    for cell in notebook.cells:
-        if cell.cell_type != "code":
-            continue
-        figures, label = saved_names(cell.source), next(labels(cell.source), None)
-        folder, outputs = saved.get(label), []
+    place = Path("explorers") / Path(name).name
+    address = f"{'../' * name.count('/')}{place.as_posix()}"
+    for cell in (cell for cell in notebook.cells if cell.cell_type == "code"):
+        figure, label = (next(iter(found(cell.source)), None) for found in (saved_names, labels))
+        svg = (drawn / f"{figure}.svg").read_text(encoding="utf8") if figure else None
+        folder = explorers / explore.folder(label) if label else None
+        folder = folder if folder and folder.is_dir() else None
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
-        live = figures and any(DEMONSTRATION in output.get("data", {}).get("text/html", "") for output in cell.outputs)
+        live = any(DEMONSTRATION in output.get("data", {}).get("text/html", "") for output in cell.outputs)
+        outputs = []
         for output in cell.outputs:
             data = output.get("data", {})
-            if WIDGET in data and label is None:
+            if WIDGET in data and folder:
+                shutil.copytree(folder, site / place / folder.name, ignore=shutil.ignore_patterns(explore.LISTED))
+                output.data = nbformat.from_dict({"text/html": explorer(folder, f"{address}/{folder.name}", alt)})
+            elif WIDGET in data and label is None:
                 raise ValueError(f"{name} shows a widget that explore.slider did not make: pages have no kernel")
-            if "image/png" in data and figures:
-                if folder or live:
-                    continue
-                svg = (drawn / f"{figures[0]}.svg").read_text(encoding="utf8")
-                output.data = nbformat.from_dict({"image/svg+xml": svg})
-            elif WIDGET in data and folder:
-                place = Path("explorers") / Path(name).name / folder.name
-                shutil.copytree(folder, site / place, ignore=shutil.ignore_patterns(explore.LISTED))
-                page = explorer(folder, f"{'../' * name.count('/')}{place.as_posix()}", alt)
-                output.data = nbformat.from_dict({"text/html": page})
+            elif (WIDGET in data and figure) or ("image/png" in data and figure and (folder or live)):
+                continue
             elif WIDGET in data:
-                if figures:
-                    continue
                 output.data = nbformat.from_dict({"text/markdown": NO_FRAMES})
-            elif live and DEMONSTRATION in data.get("text/html", ""):
-                svg = (drawn / f"{figures[0]}.svg").read_text(encoding="utf8")
-                place = Path("explorers") / Path(name).name
+            elif "image/png" in data and figure:
+                output.data = nbformat.from_dict({"image/svg+xml": svg})
+            elif figure and DEMONSTRATION in data.get("text/html", ""):
                 (site / place).mkdir(parents=True, exist_ok=True)
-                (site / place / f"{figures[0]}.svg").write_text(svg, encoding="utf8")
-                address = f"{'../' * name.count('/')}{place.as_posix()}"
-                page = demonstrated("".join(data["text/html"]), figures[0], svg, address, alt or figures[0])
+                (site / place / f"{figure}.svg").write_text(svg, encoding="utf8")
+                still = f'<img src="{address}/{figure}.svg" alt="{escape(alt or figure)}" {shape(svg)}>'
+                page = "".join(data["text/html"]).replace("\n", f"\n{still}\n", 1)
                 output.data = nbformat.from_dict({"text/html": page})
             outputs.append(output)
         cell.outputs = outputs

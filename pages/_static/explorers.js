@@ -1,11 +1,8 @@
-// An explorer: its slider, the arrow keys and the play button choose which of its frames is shown.
+// An explorer: its slider chooses which of its frames is shown; all are loaded when it comes near.
 document.addEventListener("DOMContentLoaded", () => {
   for (const explorer of document.querySelectorAll(".explorer")) {
-    const [controls, button, slider, output] = [".explorer-controls", "button", "input", "output"].map((name) =>
-      explorer.querySelector(name),
-    );
+    const [slider, output] = ["input", "output"].map((name) => explorer.querySelector(name));
     const frames = [...explorer.querySelectorAll("img")];
-    let timer = null;
     const show = () => {
       frames.forEach((frame, number) => {
         frame.hidden = number !== Number(slider.value);
@@ -13,27 +10,7 @@ document.addEventListener("DOMContentLoaded", () => {
       output.textContent = frames[slider.value].dataset.value;
       slider.setAttribute("aria-valuetext", output.textContent);
     };
-    const stop = () => {
-      clearInterval(timer);
-      timer = null;
-      button.setAttribute("aria-pressed", "false");
-    };
-    const step = () => {
-      slider.value = Number(slider.value) + 1;
-      show();
-      if (slider.value === slider.max) stop();
-    };
-    button.addEventListener("click", () => {
-      if (timer) return stop();
-      if (slider.value === slider.max) slider.value = -1;
-      button.setAttribute("aria-pressed", "true");
-      timer = setInterval(step, 900);
-      step();
-    });
-    slider.addEventListener("input", () => {
-      stop();
-      show();
-    });
+    slider.addEventListener("input", show);
     new IntersectionObserver(
       (entries, observer) => {
         if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -42,7 +19,7 @@ document.addEventListener("DOMContentLoaded", () => {
       },
       { rootMargin: "400px" },
     ).observe(explorer);
-    controls.hidden = false;
+    explorer.querySelector(".explorer-controls").hidden = false;
     show();
   }
 });

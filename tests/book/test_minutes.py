@@ -46,7 +46,7 @@ def specimen(time: str = "10 minutes", prose: int = 1330) -> dict:
     """Return a notebook that takes ten minutes: 1,350 words, 10 lines, a figure and an equation."""
     opening = markdown(f"# Title\n\nReading takes about {time}; so\nit goes on. And the rest, too, is here.")
     equation = markdown(r"$$ p = \prod_t p_t $$ (eq-p)" + "\n\n$$\nq = 1\n$$\n\n" + "word " * prose)
-    figure = code("plots.save(fig, 'a')\nplt.show()", "hide-input", figure={"caption": "It falls. A line."})
+    figure = code("charts.save(fig, 'a')\nplt.show()", "hide-input", figure={"caption": "It falls. A line."})
     filler = " ".join(["more"] * (1350 - prose - minutes.words(opening["source"])))
     return {"cells": [opening, equation, markdown(filler), code("x = 1\n\n" * 10), figure]}
 

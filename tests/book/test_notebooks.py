@@ -67,7 +67,7 @@ def shows(name: str) -> dict:
     """Return a folded cell that saves and shows a figure."""
     image = {"alt": "Line chart of one thing against another, showing that it falls."}
     figure = {"caption": "It falls. One thing against another.", "name": f"fig-{name}"}
-    made = cell(f'plots.save(fig, "{name}")\nplt.show()', "How this figure is made", image=image, figure=figure)
+    made = cell(f'charts.save(fig, "{name}")\nplt.show()', "How this figure is made", image=image, figure=figure)
     made["outputs"] = [{"output_type": "display_data", "data": {"image/png": ""}, "metadata": {}}]
     return made
 
@@ -93,7 +93,7 @@ def specimen() -> dict:
 
 BREACHES = {  # of each rule, the breach that it catches, planted in the code cells or in the notebook
     rules.python_only: lambda cells, _: cells[-1].update(source="!pip install torch"),
-    rules.cells_are_short: lambda cells, _: cells[-1].update(source="x = 1\n" * 26),
+    rules.cells_are_short: lambda cells, _: [each.update(source="x = 1\n" * 12) for each in cells[6:]],
     rules.outputs_are_stored: lambda cells, _: cells[3].update(execution_count=9),
     rules.claims_are_asserted: lambda cells, _: cells[7].update(source="0"),
     rules.figures_are_named_and_described: lambda cells, _: figure(cells[1])["image"].update(alt="Chart"),

@@ -1,7 +1,5 @@
 """The pictures: those stored are those that the chapters draw, and the gallery shows each of them."""
 
-import base64
-import io
 import json
 import os
 import re
@@ -10,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
-from PIL import Image
 
 from extensions import gallery
-from notebooks import copy_of, figures_of, is_fresh
-from pictures import saved_names
+from notebooks import figures_of
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -69,41 +65,12 @@ def foreign_files(stored: dict[str, str], fresh: dict[str, str]) -> list[str]:
     return wrong
 
 
-def pictures(notebook: Path) -> dict[str, np.ndarray]:
-    """Return the picture below each cell that saves a figure, by the figure's name: grey, (64, 64), 0 to 1."""
-    small = {}
-    for cell in json.loads(notebook.read_text("utf8"))["cells"]:
-        names = saved_names("".join(cell["source"])) if cell["cell_type"] == "code" else []
-        for output in cell["outputs"] if names else []:
-            if png := output.get("data", {}).get("image/png"):
-                picture = Image.open(io.BytesIO(base64.b64decode("".join(png)))).convert("L")
-                small[names[0]] = np.asarray(picture.resize((64, 64), Image.Resampling.BOX)) / 255
-    return small
-
-
-def foreign_pictures(stored: dict[str, np.ndarray], fresh: dict[str, np.ndarray]) -> list[str]:
-    """Return what is wrong with stored pictures: the nearest fresh one must be that of the same cell."""
-    wrong = []
-    for name, picture in stored.items():
-        distances = {other: np.abs(picture - image).mean() for other, image in fresh.items()}
-        nearest = min(distances, key=distances.get)
-        if nearest != name:
-            wrong.append(f"below the cell of {name} stands the picture of {nearest}: make chapters")
-        elif name not in LIVE and distances[name] > 0.001:
-            wrong.append(f"below the cell of {name} stands a picture that it does not draw: make chapters")
-    return wrong
-
-
-def executed(chapter: str) -> Path:
-    """Return the executed copy of a chapter; skip where there is none of today's code."""
-    if not is_fresh(CHAPTERS[chapter]):
-        pytest.skip(f"{chapter} has not been executed as it is now: make book")
-    return copy_of(CHAPTERS[chapter])
-
-
 def drawn(chapter: str) -> Path:
-    """Return the folder with a chapter's figures of today: the one that was filled just now, or that of `executed`."""
-    return Path(os.environ.get("UNROLLED_FIGURES") or figures_of(executed(chapter)))
+    """Return the folder with the figures that a chapter has drawn last, by `make test` or by `make book`."""
+    folder = Path(os.environ.get("UNROLLED_FIGURES") or figures_of(CHAPTERS[chapter]))
+    if not folder.is_dir():
+        pytest.skip(f"{chapter} has not been executed here: make book")
+    return folder
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -112,11 +79,6 @@ def test_the_files_are_the_figures_that_the_chapter_draws(chapter):
     stored = {name: (ROOT / "figures" / f"{name}.svg").read_text("utf8") for name in fresh}
     assert fresh, "it draws nothing"
     assert foreign_files(stored, fresh) == []
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_each_picture_is_that_of_its_own_cell(chapter):
-    assert foreign_pictures(pictures(CHAPTERS[chapter]), pictures(executed(chapter))) == []
 
 
 # The gallery
@@ -137,7 +99,7 @@ def test_a_card_takes_its_text_from_the_cell(tmp_path):
     figure = {"name": "fig-a-fall", "caption": "It *falls* by\n0.5. A line for each weight."}
     described = {"image": {"alt": "Line chart,\nof a fall."}, "figure": figure}
     cells = [{"cell_type": "markdown", "source": ["# A *title*\n"], "metadata": {}}]
-    cells += [{"cell_type": "code", "source": "plots.save(fig)", "metadata": {"mystnb": described}}]
+    cells += [{"cell_type": "code", "source": "charts.save(fig)", "metadata": {"mystnb": described}}]
     (tmp_path / "chapters").mkdir()
     (tmp_path / "chapters" / "02-test.ipynb").write_text(json.dumps({"cells": cells}))
     page = gallery.cards(tmp_path)
@@ -146,15 +108,11 @@ def test_a_card_takes_its_text_from_the_cell(tmp_path):
     assert "\nIt *falls* by 0.5.\n:::\n" in page and page.count(":::{grid-item-card}") == 1
 
 
-# Proof that the rules can fail
+# Proof that the comparison can fail
 
 
-def test_every_live_figure_is_there_and_most_figures_are_not_live():
-    kept = {path.stem for path in ROOT.glob("figures/*.svg")}
-    assert kept >= LIVE and len(LIVE) < len(kept) / 3
-
-
-def test_a_swapped_and_a_changed_file_is_found():
+def test_a_swapped_and_a_changed_file_is_found_and_rounding_and_identifiers_do_not_count():
+    assert {path.stem for path in ROOT.glob("figures/*.svg")} >= LIVE
     names = ("lstm-cell", "fading-memory")  # the second is live
     fresh = {name: (ROOT / "figures" / f"{name}.svg").read_text("utf8") for name in names}
     first, second = fresh.values()
@@ -164,19 +122,7 @@ def test_a_swapped_and_a_changed_file_is_found():
     assert foreign_files(fresh | {names[1]: second.replace(f"<!-- {label}", f"<!-- {label}?", 1)}, fresh)
     moved = re.sub(r"L \d", lambda line: f"L {(int(line[0][-1]) + 1) % 10}", first, count=1)  # one byte
     assert foreign_files(fresh | {names[0]: moved}, fresh)
-
-
-def test_rounding_and_identifiers_do_not_count_and_all_else_does():
     line = '<path id="m2ed3aa3d61" d="M 10.123456 20 L 30 -40" style="stroke: #3f90da"/><use href="#m2ed3aa3d61"/>'
     assert same(line, line.replace("10.123456", "10.12346")) and same(line, line.replace("m2ed3aa3d61", "m0123456789"))
     for old, new in (("10.12", "10.22"), ("-40", "40"), ("3f90da", "3f90db"), ("L", "M"), ("#m2", "#m3")):
         assert not same(line, line.replace(old, new)), new
-
-
-def test_a_swapped_picture_and_one_of_an_older_figure_are_found():
-    fresh = {"one": np.zeros((64, 64)), "two": np.ones((64, 64))}
-    assert foreign_pictures(fresh, fresh) == []
-    assert len(foreign_pictures({"one": fresh["two"], "two": fresh["one"]}, fresh)) == 2
-    older = fresh | {"one": np.pad(np.ones((8, 8)), 28)}
-    (complaint,) = foreign_pictures(older, fresh)
-    assert complaint == "below the cell of one stands a picture that it does not draw: make chapters"

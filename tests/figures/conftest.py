@@ -4,7 +4,7 @@ import matplotlib
 import pytest
 from matplotlib import pyplot as plt
 
-from unrolled.figures import plots
+from unrolled.figures import charts
 
 
 @pytest.fixture
@@ -12,6 +12,6 @@ def book_style(monkeypatch):
     """Have the book's style, and no folder for figures."""
     monkeypatch.delenv("UNROLLED_FIGURES", raising=False)
     with matplotlib.rc_context():
-        plots.style()
+        charts.style()
         yield
     plt.close("all")

@@ -48,7 +48,7 @@ def has(cell: dict, tag: str) -> bool:
 
 def reads_or_draws(cell: dict) -> bool:
     """Tell whether a cell reads a record or saves a figure."""
-    return not calls(cell).isdisjoint(("plots.save", *READING))
+    return not calls(cell).isdisjoint(("charts.save", *READING))
 
 
 def python_only(notebook):
@@ -71,8 +71,6 @@ def cells_are_short(notebook):
         yield f"{len(lengths)} code cells, folded ones included; right are 20 to 45"
     if sum(1 <= length <= 8 for length in shown) <= 0.5 * len(shown):
         yield f"most shown code cells should have 1 to 8 lines: {shown}"
-    whole = [len(text(cell).splitlines()) for cell in code(notebook)]
-    yield from (f"code cell {n} has {length} lines; at most 25" for n, length in enumerate(whole, 1) if length > 25)
 
 
 def outputs_are_stored(notebook):

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 
 from extensions import fill
 from unrolled import records
-from unrolled.figures import plots
+from unrolled.figures import charts
 from unrolled.text import stories
 
 RECORD, FURTHER, SEEDS = "recipe-factors", "recipe-beta2", "cells-over-budget"
@@ -90,9 +90,9 @@ def ratios() -> dict[str, dict[str, np.ndarray]]:
 def knobs(root: Path) -> str:
     """Draw the figure into the figures below `root`, and return it with its caption."""
     rows = ratios()
-    with mock.patch.dict(os.environ, UNROLLED_FIGURES=str(root / "figures")), plt.rc_context(plots.STYLE):
-        fig = plots.dots(rows, xlabel="distance to the floor ÷ the base's", baselines={"base": 1.0})
-        plots.save(fig, "knobs")
+    with mock.patch.dict(os.environ, UNROLLED_FIGURES=str(root / "figures")), plt.rc_context(charts.STYLE):
+        fig = charts.dots(rows, xlabel="distance to the floor ÷ the base's", baselines={"base": 1.0})
+        charts.save(fig, "knobs")
         plt.close(fig)
     return FIGURE
 

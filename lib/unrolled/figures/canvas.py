@@ -7,7 +7,7 @@ from matplotlib.layout_engine import PlaceHolderLayoutEngine
 from schemdraw import elements as elm
 from schemdraw import flow
 
-from unrolled.figures.roles import INK, MAGENTA, OLIVE, SLATE
+from unrolled.figures.palette import INK, MAGENTA, OLIVE, SLATE
 
 GREY = "#666666"
 INPUT, STATE, OUTPUT = "#dcebf7", "#fdebc8", "#e9e1f2"  # fills of the vectors' boxes
@@ -68,19 +68,7 @@ class Sheet:
         colour: str = INK,
         ink: str = INK,
     ) -> None:
-        """Draw a box with its centre at (x, y) and a text in it.
-
-        Args:
-            x: the centre, in inches from the left.
-            y: the centre, in inches from the bottom.
-            text: the text, which may be empty.
-            fill: the colour inside.
-            width: in inches.
-            height: in inches.
-            corner: the radius of the corners, in inches; half the height makes round ends.
-            colour: the colour of the edge.
-            ink: the colour of the text.
-        """
+        """Draw a box with its centre at (x, y) and a text in it; `corner` is the radius of its corners."""
         shape = flow.RoundBox(w=width, h=height, cornerradius=corner).anchor("center").at((x, y))
         shape = shape.fill(fill).color(colour)
         self.drawing.add(shape.label(text, fontsize=SIZE, color=ink) if text else shape)

@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from unrolled.figures.canvas import BACK, FAINT, GREY, INK, INPUT, LEGIBLE, STATE, H, Sheet, X, vector, weight
-from unrolled.figures.roles import GATE_COLOURS
+from unrolled.figures.palette import GATES as COLOURS
 
 LSTM_PATHS = ("cell", "forget", "input", "candidate", "output", "gradient")
 GRU_PATHS = ("keep", "update", "reset", "candidate", "gradient")
@@ -19,18 +19,9 @@ class CellSheet(Sheet):
     """The drawing of a gated cell, in which one path can be lit while the rest is grey.
 
     Each part names the paths that it lies on, in one string. On the path "gradient" arrows point backwards.
-
-    Args:
-        path: the path to light, or None to draw everything in full.
-        paths: the names of all paths.
-
-    Raises:
-        ValueError: `path` is none of them.
     """
 
-    def __init__(self, path: str | None, paths: tuple[str, ...]):
-        if path is not None and path not in paths:
-            raise ValueError(f"path is {path!r}; None or one of {', '.join(map(repr, paths))} is expected")
+    def __init__(self, path: str | None):
         super().__init__(6.5, 5.35, head=0.17)
         self.path = path
 
@@ -95,22 +86,11 @@ def lstm_cell(path: str | None = None) -> Figure:
             "forget", "input", "candidate", from [h_{t−1}, x_t] through that layer to c_t;
             "output", from the output gate and from c_t to h_t;
             "gradient", back along the highway, from h_t and c_t to c_{t−1}.
-
-    Raises:
-        ValueError: `path` is none of these.
-
-    Example:
-        >>> from matplotlib import pyplot as plt
-        >>> figure = lstm_cell("forget")
-        >>> coloured = [text.get_text() for text in figure.axes[0].texts if text.get_color() == GATE_COLOURS["forget"]]
-        >>> len(coloured), coloured[0] == weight("f")  # the weights and the result of this layer alone
-        (2, True)
-        >>> plt.close(figure)
     """
-    sheet = CellSheet(path, LSTM_PATHS)
+    sheet = CellSheet(path)
     direct, new, end = "cell gradient", "cell forget input candidate gradient", "output gradient"
     layers = "forget input candidate output"
-    forget, entry, candidate, output = (GATE_COLOURS[gate] for gate in ("forget", "input", "candidate", "output"))
+    forget, entry, candidate, output = (COLOURS[gate] for gate in ("forget", "input", "candidate", "output"))
     # what the layers read, and the layers
     sheet.trace((0.05, STACK + 0.225), (0.38, STACK + 0.225), on=layers)
     sheet.trace((0.8, 0.05), (0.8, STACK - 0.45), on=layers)
@@ -167,20 +147,10 @@ def gru_cell(path: str | None = None) -> Figure:
             "reset", through that gate and the candidate to h_t;
             "candidate", from r_t ⊙ h_{t−1} and x_t to h_t;
             "gradient", directly back from h_t to h_{t−1}.
-
-    Raises:
-        ValueError: `path` is none of these.
-
-    Example:
-        >>> from matplotlib import pyplot as plt
-        >>> figure = gru_cell()
-        >>> [weight(name) in [text.get_text() for text in figure.axes[0].texts] for name in "zrh"]
-        [True, True, True]
-        >>> plt.close(figure)
     """
-    sheet = CellSheet(path, GRU_PATHS)
+    sheet = CellSheet(path)
     direct, layers, second = "keep gradient", "update reset candidate", "reset candidate"
-    update, reset, candidate = (GATE_COLOURS[gate] for gate in ("update", "reset", "candidate"))
+    update, reset, candidate = (COLOURS[gate] for gate in ("update", "reset", "candidate"))
     # what the layers read, and the layers
     sheet.trace((0.8, TOP - 0.25), (0.8, STACK + 0.45), on=layers)
     sheet.trace((0.8, 0.05), (0.8, STACK - 0.45), on=layers)
