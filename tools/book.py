@@ -85,11 +85,11 @@ def contents(student: bool) -> dict:
     return toc
 
 
-def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bool) -> None:
+def assemble(notebooks: dict[str, nbformat.NotebookNode | None], vendor: Path | None, student: bool) -> None:
     """Fill _build/source with the pages that _toc.yml lists and what they show.
 
     Args:
-        notebooks: a notebook's name to its executed copy, or None to take it as it is stored.
+        notebooks: a notebook as it was executed, by its name, or None to take it as it is stored.
         vendor: the folder of scripts to serve; None to leave them to a public network.
         student: leave the solutions out.
     """
@@ -107,8 +107,7 @@ def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bo
         (SOURCE / name).parent.mkdir(parents=True, exist_ok=True)
         if name in notebooks:
             original, copy = ROOT / f"{name}.ipynb", notebooks[name]
-            fresh = figures_of(original)
-            notebook = nbformat.read(copy, as_version=4) if copy else stored(original)
+            fresh, notebook = figures_of(original), copy or stored(original)
             if name.startswith("chapters/"):
                 drawn = fresh if copy else ROOT / "figures"
                 pictures.on_page(notebook, name, drawn, fresh / explore.FOLDER, SOURCE / EXTRA)
@@ -206,19 +205,19 @@ def main() -> None:
     parser.add_argument("--stored", action="store_true", help="use the stored outputs, execute nothing")
     parser.add_argument("--student", action="store_true", help="leave the solutions out")
     arguments = parser.parse_args()
-    not_run = [path for folder in ("exercises", "solutions") for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))]
-    notebooks = dict.fromkeys([*not_run, *chapters()])
+    paths = [
+        path for folder in ("chapters", "exercises", "solutions") for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))
+    ]
     try:
-        notebooks |= {} if arguments.stored else executed(chapters())
+        copies = {} if arguments.stored else executed(chapters())
     except ChapterError as error:
         raise SystemExit(f"\n{error}") from None
-    notebooks = {f"{path.parent.name}/{path.stem}": copy for path, copy in notebooks.items()}
     try:
         vendor = fetch(BUILD / "vendor")
     except VendorError as error:
         print(f"The pages will load MathJax from a public network: {error}.", flush=True)
         vendor = None
-    assemble(notebooks, vendor, arguments.student)
+    assemble({f"{path.parent.name}/{path.stem}": copies.get(path) for path in paths}, vendor, arguments.student)
     sphinx()
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 

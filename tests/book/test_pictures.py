@@ -1,7 +1,5 @@
 """The pictures: those stored are those that the chapters draw, and the gallery shows each of them."""
 
-import base64
-import io
 import json
 import os
 import re
@@ -10,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
-from PIL import Image
 
 from extensions import gallery
-from notebooks import copy_of, figures_of, is_fresh
-from pictures import saved_names
+from notebooks import figures_of
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -69,41 +65,12 @@ def foreign_files(stored: dict[str, str], fresh: dict[str, str]) -> list[str]:
     return wrong
 
 
-def pictures(notebook: Path) -> dict[str, np.ndarray]:
-    """Return the picture below each cell that saves a figure, by the figure's name: grey, (64, 64), 0 to 1."""
-    small = {}
-    for cell in json.loads(notebook.read_text("utf8"))["cells"]:
-        names = saved_names("".join(cell["source"])) if cell["cell_type"] == "code" else []
-        for output in cell["outputs"] if names else []:
-            if png := output.get("data", {}).get("image/png"):
-                picture = Image.open(io.BytesIO(base64.b64decode("".join(png)))).convert("L")
-                small[names[0]] = np.asarray(picture.resize((64, 64), Image.Resampling.BOX)) / 255
-    return small
-
-
-def foreign_pictures(stored: dict[str, np.ndarray], fresh: dict[str, np.ndarray]) -> list[str]:
-    """Return what is wrong with stored pictures: the nearest fresh one must be that of the same cell."""
-    wrong = []
-    for name, picture in stored.items():
-        distances = {other: np.abs(picture - image).mean() for other, image in fresh.items()}
-        nearest = min(distances, key=distances.get)
-        if nearest != name:
-            wrong.append(f"below the cell of {name} stands the picture of {nearest}: make chapters")
-        elif name not in LIVE and distances[name] > 0.001:
-            wrong.append(f"below the cell of {name} stands a picture that it does not draw: make chapters")
-    return wrong
-
-
-def executed(chapter: str) -> Path:
-    """Return the executed copy of a chapter; skip where there is none of today's code."""
-    if not is_fresh(CHAPTERS[chapter]):
-        pytest.skip(f"{chapter} has not been executed as it is now: make book")
-    return copy_of(CHAPTERS[chapter])
-
-
 def drawn(chapter: str) -> Path:
-    """Return the folder with a chapter's figures of today: the one that was filled just now, or that of `executed`."""
-    return Path(os.environ.get("UNROLLED_FIGURES") or figures_of(executed(chapter)))
+    """Return the folder with the figures that a chapter has drawn last, by `make test` or by `make book`."""
+    folder = Path(os.environ.get("UNROLLED_FIGURES") or figures_of(CHAPTERS[chapter]))
+    if not folder.is_dir():
+        pytest.skip(f"{chapter} has not been executed here: make book")
+    return folder
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -112,11 +79,6 @@ def test_the_files_are_the_figures_that_the_chapter_draws(chapter):
     stored = {name: (ROOT / "figures" / f"{name}.svg").read_text("utf8") for name in fresh}
     assert fresh, "it draws nothing"
     assert foreign_files(stored, fresh) == []
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_each_picture_is_that_of_its_own_cell(chapter):
-    assert foreign_pictures(pictures(CHAPTERS[chapter]), pictures(executed(chapter))) == []
 
 
 # The gallery
@@ -171,12 +133,3 @@ def test_rounding_and_identifiers_do_not_count_and_all_else_does():
     assert same(line, line.replace("10.123456", "10.12346")) and same(line, line.replace("m2ed3aa3d61", "m0123456789"))
     for old, new in (("10.12", "10.22"), ("-40", "40"), ("3f90da", "3f90db"), ("L", "M"), ("#m2", "#m3")):
         assert not same(line, line.replace(old, new)), new
-
-
-def test_a_swapped_picture_and_one_of_an_older_figure_are_found():
-    fresh = {"one": np.zeros((64, 64)), "two": np.ones((64, 64))}
-    assert foreign_pictures(fresh, fresh) == []
-    assert len(foreign_pictures({"one": fresh["two"], "two": fresh["one"]}, fresh)) == 2
-    older = fresh | {"one": np.pad(np.ones((8, 8)), 28)}
-    (complaint,) = foreign_pictures(older, fresh)
-    assert complaint == "below the cell of one stands a picture that it does not draw: make chapters"
