@@ -49,7 +49,7 @@ def replace(text: str, old: tuple[str, str], new: tuple[str, str]) -> str:
 def stamp(text: str, slug: str, version: str) -> str:
     """Return the text with this version in tags of the book's repository and in the lines that state the version."""
     tag = rf"/github/{re.escape(slug)}/blob/v|github\.com/{re.escape(slug)}@v"
-    line = r'^version: |^__version__ = "|^  branch: v'
+    line = r'^version: |^__version__ = "|^  branch: v|^    version = \{|\(Version '
     return re.sub(rf"({tag}|{line})\d[\w.+-]*", rf"\g<1>{version}", text, flags=re.MULTILINE)
 
 
@@ -59,16 +59,9 @@ def move(root: Path, url: str | None = None) -> list[Path]:
     Args:
         root: the project's folder.
         url: the new address; None to keep the one in force.
-
-    Raises:
-        ValueError: `url` is malformed, or pyproject.toml holds no address or no version.
     """
     project = (root / "pyproject.toml").read_text(encoding="utf8")
     holder, version = HOLDER.search(project), VERSION.search(project)
-    if not holder:
-        raise ValueError('pyproject.toml has no line like: Repository = "https://github.com/you/unrolled"')
-    if not version:
-        raise ValueError('pyproject.toml has no line like: version = "0.1.0"')
     new = holder.groups() if url is None else parse(url)
     changed = []
     for path in files(root):

@@ -17,12 +17,7 @@ OLDEST, NEWEST = (3, 11), (3, 13)
 
 
 def obstacle(version, has_venv):
-    """Return why an environment cannot be made by a Python of this version, or None.
-
-    Args:
-        version: (major, minor) of the Python that runs.
-        has_venv: whether its ``ensurepip`` module is there (Debian ships it apart).
-    """
+    """Return why a Python of this version cannot make the environment, or None; Debian ships ``ensurepip`` apart."""
     name = "%d.%d" % version
     if not OLDEST <= version <= NEWEST:
         return (
@@ -47,22 +42,16 @@ def fingerprint():
     return digest.hexdigest()
 
 
-def stamp():
-    """Return the fingerprint of the environment that is there, or None where it is absent or incomplete."""
-    try:
-        with open(os.path.join(VENV, "unrolled-complete"), encoding="utf8") as file:
-            return file.read()
-    except OSError:
-        return None
-
-
 def main():
     """Bring ``.venv`` up to date."""
     why = obstacle(sys.version_info[:2], importlib.util.find_spec("ensurepip") is not None)
     if why:
         raise SystemExit(why)
-    if stamp() == fingerprint():
-        return
+    stamp, now = os.path.join(VENV, "unrolled-complete"), fingerprint()
+    if os.path.isfile(stamp):
+        with open(stamp, encoding="utf8") as file:
+            if file.read() == now:
+                return
     print("Installing into .venv with Python %d.%d (some minutes the first time)" % sys.version_info[:2], flush=True)
     shutil.rmtree(VENV, ignore_errors=True)
     folder = "Scripts" if os.name == "nt" else "bin"
@@ -71,8 +60,8 @@ def main():
     for command in ([sys.executable, "-m", "venv", VENV], pip):
         if subprocess.call(command, cwd=ROOT):
             raise SystemExit("The installation failed, see above. Once the cause is gone, the same command repeats it.")
-    with open(os.path.join(VENV, "unrolled-complete"), "w", encoding="utf8") as file:
-        file.write(fingerprint())
+    with open(stamp, "w", encoding="utf8") as file:
+        file.write(now)
 
 
 if __name__ == "__main__":

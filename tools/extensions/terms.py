@@ -1,9 +1,8 @@
 """In a chapter, the first use of a term leads to the glossary, and of a function to its page.
 
-A notebook shows a role as it is typed, so the chapters' text has none for this, and the links are made when the pages
-are. A term is linked where it first stands in the text of a section; not in a heading, a formula, code or another
-link. A term such as "key (of attention)" has an everyday word for its name, and is linked only where that is in
-italics. A chapter's lists of aims, at its beginning and at its end, and that of its exercises have no links.
+A notebook shows a role as it is typed, so the links are made when the pages are: where a term first stands in the text
+of a section, not in a heading, a formula, code or another link. A term such as "key (of attention)" has an everyday
+word for its name, and is linked only where that is in italics.
 """
 
 import re
@@ -34,12 +33,7 @@ def pattern(names: list[str]) -> re.Pattern:
 
 
 def named(word: str, names: dict[str, str]) -> str | None:
-    """Return the term that a word of the text names, or None.
-
-    Args:
-        word: the word, in the singular or in the plural.
-        names: how a term is written in a text, in small letters, to the term.
-    """
+    """Return the term that a word of the text names, in the singular or in the plural, or None."""
     plain = " ".join(word.lower().replace("’", "'").split())
     forms = (plain, plain.removesuffix("s"), plain.removesuffix("es"))
     return next((names[form] for form in forms if form in names), None)
@@ -72,11 +66,7 @@ class FirstUses(SphinxPostTransform):
         self.link_names(self.env.get_domain("py").objects)
 
     def link_terms(self, names: dict[str, str]) -> None:
-        """Link the first use of every term.
-
-        Args:
-            names: how a term is written in a text, in small letters, to the term.
-        """
+        """Link the first use of every term, by how it is written in small letters."""
         free = {name: term for name, term in names.items() if not EVERYDAY.search(term)}
         anywhere, done = pattern(list(free)), set()
         for text in readable(self.document):
