@@ -1,4 +1,4 @@
-"""The page of records: a table of what each measures, how, and which chapters read it, as the directive ``{records}``."""
+"""The directive ``{records}``: a table of what each record measures, how, and which chapters read it."""
 
 import re
 from fnmatch import fnmatchcase
