@@ -79,7 +79,7 @@ test: environment  ## lint, build the book, test library, chapters and pages
 	$(call stage,tests,$(PYTEST) tests --durations=10 $(SPREAD))
 
 bench: environment  ## time the library against its peers
-	@$(RUN) benchmarks/run.py
+	@$(RUN) benchmarks/speed.py
 
 compat: environment  ## other Pythons, packages, processors; all graded (PART=tests|newest|processors|colab|grading: one)
 	@$(RUN) -m nox --noxfile tests/noxfile.py $(PART:%=--session %)

@@ -33,7 +33,7 @@ MENDS = (
     # The gallery has a hundred pictures; a browser loads those that are near.
     (r'<img (?=[^>]*class="[^"]*sd-card-img-top)', '<img loading="lazy" '),
     # A table's corner heads nothing.
-    (r'<th class="head">(?:<p></p>)?</th>', "<td></td>"),
+    (r'<th (?:class="head"|scope="col"[^>]*)>(?:<p></p>)?</th>', "<td></td>"),
 )
 DRAWING = re.compile(r'(<img [^>]*src=")([^"]*_images/[^"]*\.svg)("[^>]*?) */>')
 SEARCHES = "search.html"  # the one page that uses the search's index

@@ -63,7 +63,9 @@ MathJax.startup.promise.then(() => {{
   Reveal.initialize({{ ...size, slideNumber: true, hash: true, plugins: [RevealNotes] }});
 }});
 </script>"""
-KEYS = "<p>S opens the speaker's notes, F fills the screen; to print, add <code>?print-pdf</code> to a deck's address.</p>"
+KEYS = (
+    "<p>S opens the speaker's notes, F fills the screen; to print, add <code>?print-pdf</code> to a deck's address.</p>"
+)
 
 
 def html(text: str) -> str:
