@@ -20,6 +20,7 @@ NBVAL := ls chapters/*.ipynb | xargs -P 2 -I CHAPTER sh -c 'export UNROLLED_FIGU
 	report=`$(PYTEST) --quiet --nbval --nbval-current-env --nbval-cell-timeout=600 CHAPTER 2>&1`; \
 	status=$$?; if [ $$status = 0 ]; then echo "CHAPTER `echo "$$report" | tail -n 1`"; else echo "$$report"; fi; exit $$status'
 SPREAD := --numprocesses logical --maxprocesses 4 --dist worksteal
+CHROMIUM ?= chromium
 ON_GPU := gpu-writing gpu-layers wikitext-2-ladder ladder-further-tuning ladder-further
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
 FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib lab tests tools benchmarks chapters solutions
@@ -46,8 +47,12 @@ book: environment  ## install what is missing, execute the chapters that changed
 html: environment  ## the pages from the stored outputs, nothing executed: a quick look
 	@$(RUN) tools/book.py --stored $(if $(STUDENT),--student)
 
-pdf: book  ## print the built pages as one file with Chromium, _build/unrolled.pdf: some minutes
-	@$(RUN) tools/pdf.py
+pdf: book  ## print the chapters as one file with Chromium, _build/unrolled.pdf: some minutes
+	@rm -rf _build/pdf; mkdir _build/pdf; for page in _build/html/chapters/*.html; do echo "Printing $$page"; \
+		$(CHROMIUM) --headless --no-sandbox --disable-gpu --virtual-time-budget=60000 --no-pdf-header-footer \
+		--print-to-pdf=_build/pdf/`basename $$page .html`.pdf $$page 2>/dev/null || exit; done
+	@$(RUN) -c 'import glob; from pypdf import PdfWriter; pdf = PdfWriter(); \
+		[pdf.append(name, name[11:-4]) for name in sorted(glob.glob("_build/pdf/*.pdf"))]; pdf.write("_build/unrolled.pdf")'
 
 slides: environment  ## make a deck of slides for each chapter from what is stored, _build/slides: some seconds
 	@$(RUN) tools/slides.py
