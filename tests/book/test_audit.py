@@ -25,7 +25,9 @@ def test_what_the_chapters_have_stored_fills_every_claim_and_the_page_counts_the
     assert audit.exam(ROOT).count("{.question}") == len(AUDIT["question"])
     page = (ROOT / "pages" / "audit.md").read_text(encoding="utf8")
     counted = {verdict: sum(claim["verdict"] == verdict for claim in CLAIMS) for verdict in audit.VERDICTS}
-    assert {verdict: int(n) for verdict, n in re.findall(r"^\| \*([\w ]+)\* \| (\d+) \|", page, re.MULTILINE)} == counted
+    assert {
+        verdict: int(n) for verdict, n in re.findall(r"^\| \*([\w ]+)\* \| (\d+) \|", page, re.MULTILINE)
+    } == counted
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,8 @@ def test_a_claim_without_its_ground_is_refused(changed, complaint):
 
 
 @pytest.mark.parametrize(
-    ("printed", "legible"), [("-2", "−2"), ("10000", "10,000"), ("1.5e-07", r"$1.5 \cdot 10^{-7}$"), ("10^12", "$10^{12}$")]
+    ("printed", "legible"),
+    [("-2", "−2"), ("10000", "10,000"), ("1.5e-07", r"$1.5 \cdot 10^{-7}$"), ("10^12", "$10^{12}$")],
 )
 def test_printed_numbers_are_made_legible(printed, legible):
     assert audit.legible(printed) == legible

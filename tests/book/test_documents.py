@@ -13,7 +13,9 @@ from unrolled import __version__
 pytestmark = pytest.mark.book
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "pages/running.md", "pages/teaching.md", "CHANGELOG.md", "intro.md")
 MADE_LATER = {".venv", ".venv/Scripts/python", ".venv/bin/activate", "my.txt", "another.txt", "runs/my", "runs/long"}
-OF_A_COURSE = re.compile(r"(\.\./handed-in|source|release|submitted|feedback|_build)(/|$)|ada\.ipynb|nbgrader_config\.py")
+OF_A_COURSE = re.compile(
+    r"(\.\./handed-in|source|release|submitted|feedback|_build)(/|$)|ada\.ipynb|nbgrader_config\.py"
+)
 PATHLIKE = re.compile(r"[\w.-]*/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|py|yml|cff|bib|ipynb)|\.venv")
 
 
@@ -80,10 +82,14 @@ LINKED = re.compile(r"\[[Cc]hapter\s+(\d+)\]\((?:(?:\.\./)?chapters/)?(\d\d)-[\w
 BACK = ("prerequisites", "notation", "protocol", "knobs", "playground", "capstone", "running")
 
 
-@pytest.mark.parametrize("path", ["intro.md", *(f"pages/{name}.md" for name in BACK), *sorted(ROOT.glob("chapters/*.ipynb"))])
+@pytest.mark.parametrize(
+    "path", ["intro.md", *(f"pages/{name}.md" for name in BACK), *sorted(ROOT.glob("chapters/*.ipynb"))]
+)
 def test_where_a_chapter_is_named_by_its_number_it_is_linked(path):
     text = (ROOT / path).read_text(encoding="utf8")
     if str(path).endswith(".ipynb"):
-        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+        text = "\n".join(
+            "".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"
+        )
     assert [number for number, stem in LINKED.findall(text) if int(number) != int(stem)] == []
     assert re.findall(r"\b[Cc]hapter\s+(\d+)", LINKED.sub("", text)) == []
