@@ -59,8 +59,8 @@ def library() -> str:
     """Return a hash of the library, of what it reads, and of the pins; the playground's scripts load by themselves."""
     files = [path for path in sorted((ROOT / "lib").rglob("*")) if path.suffix in (".py", ".json", ".toml", ".txt")]
     files += [ROOT / "requirements.txt", ROOT / "constraints.txt"]
-    parts = [f"{path.relative_to(ROOT)} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    read = [(str(path.relative_to(ROOT)), path.read_bytes()) for path in files]
+    return hashlib.sha256(repr(read).encode()).hexdigest()
 
 
 def figures_of(path: Path) -> Path:
