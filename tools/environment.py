@@ -13,22 +13,16 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
-OLDEST, NEWEST = (3, 11), (3, 13)
+WAY_OUT = "name another one: make book PYTHON=python3.12"
 
 
 def obstacle(version, has_venv):
     """Return why a Python of this version cannot make the environment, or None; Debian ships ``ensurepip`` apart."""
     name = "%d.%d" % version
-    if not OLDEST <= version <= NEWEST:
-        return (
-            "Python %s cannot build the book: it needs 3.11, 3.12 or 3.13. Where one is installed, name it: "
-            "make book PYTHON=python3.12" % name
-        )
+    if not (3, 11) <= version <= (3, 13):
+        return "Python %s cannot build the book: it needs 3.11, 3.12 or 3.13; %s" % (name, WAY_OUT)
     if not has_venv:
-        return (
-            "Python %s lacks its venv module. On Debian or Ubuntu: apt install python%s-venv; or name another "
-            "Python: make book PYTHON=python3.12" % (name, name)
-        )
+        return "Python %s lacks venv. On Debian: apt install python%s-venv; or %s" % (name, name, WAY_OUT)
     return None
 
 

@@ -6,6 +6,7 @@ table at the end; and two exercises. What the chapter says about a figure, and h
 
 import re
 import shutil
+import string
 from html import escape
 from pathlib import Path
 
@@ -38,34 +39,11 @@ for name, form in (("inline", r"\({}\)"), ("inline_double", r"\[{}\]"), ("block"
     MARKDOWN.add_render_rule(
         f"math_{name}", lambda _, tokens, at, *rest, form=form: form.format(escape(tokens[at].content))
     )
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{title}</title>
-<link rel="stylesheet" href="reveal/reveal.css">
-<link rel="stylesheet" href="slides.css">
-</head>
-<body>{body}</body>
-</html>
+PAGE = string.Template(Path(__file__).with_suffix(".html").read_text(encoding="utf8"))
+INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Unrolled: slides</title>
+<link rel="stylesheet" href="slides.css"><main><h1>Unrolled: slides</h1><ol>{}</ol>
+<p>S opens the speaker's notes, F fills the screen; to print, add <code>?print-pdf</code> to an address.</p></main>
 """
-DECK = """<div class="reveal"><div class="slides">{slides}</div></div>
-<script src="mathjax/es5/tex-mml-chtml.js"></script>
-<script src="reveal/reveal.js"></script>
-<script src="reveal/notes.js"></script>
-<script>
-const size = {{ width: 1280, height: 720, margin: 0, center: false }};
-MathJax.startup.promise.then(() => {{
-  for (const slide of document.querySelectorAll(".slide"))  // the largest type with which all of it is seen
-    for (let type = 36; type > 18 && slide.scrollHeight + slide.scrollWidth > 1280 + 720; type -= 1)
-      slide.style.fontSize = `${{type - 1}}px`;
-  document.body.className = "ready";
-  Reveal.initialize({{ ...size, slideNumber: true, hash: true, plugins: [RevealNotes] }});
-}});
-</script>"""
-KEYS = (
-    "<p>S opens the speaker's notes, F fills the screen; to print, add <code>?print-pdf</code> to a deck's address.</p>"
-)
 
 
 def html(text: str) -> str:
@@ -127,11 +105,9 @@ def write(into: Path, scripts: tuple[Path, ...]) -> list[Path]:
     shutil.copy2(Path(__file__).with_suffix(".css"), into)
     decks = {into / f"{path.stem[:2]}.html": path for path in chapters()}
     for target, path in decks.items():
-        body = DECK.format(slides="\n".join(deck(path)))
-        target.write_text(PAGE.format(title=title(path), body=body), encoding="utf8")
+        target.write_text(PAGE.substitute(title=title(path), slides="\n".join(deck(path))), encoding="utf8")
     listed = "".join(f'<li><a href="{target.name}">{title(path)}</a></li>' for target, path in decks.items())
-    index = PAGE.format(title="Unrolled: slides", body=f"<main><h1>Unrolled: slides</h1><ol>{listed}</ol>{KEYS}</main>")
-    (into / "index.html").write_text(index, encoding="utf8")
+    (into / "index.html").write_text(INDEX.format(listed), encoding="utf8")
     return list(decks)
 
 

@@ -37,11 +37,7 @@ class VendorError(RuntimeError):
 
 
 def fetch(folder: Path, packages: dict[str, tuple[str, dict[str, str]]] = PACKAGES) -> Path:
-    """Return `folder` with the scripts in it, fetching them where they are not there yet.
-
-    Args:
-        folder: where they stay; beside it a file of its name notes which they are.
-        packages: as `PACKAGES`.
+    """Return `folder` with the scripts in it, fetched where they are not there yet; a file beside it says which.
 
     Raises:
         VendorError: npm is missing or offline, or an archive is not the pinned one.

@@ -2,22 +2,11 @@
 
 import functools
 import http.server
-import re
 import threading
 
 import pytest
 
 from screens import SCREENS
-
-
-def pytest_collection_modifyitems(items):
-    """Bring each exercise's tests together: what its cells leave is kept for the next of them (`cell_runs`)."""
-    own = [item for item in items if item.path.stem == "test_exercises"]
-    numbers = {item: re.search(r"\[(\d+\.\d+)\b", item.name) for item in own}
-    if own:  # they stand together
-        begin = items.index(own[0])
-        own.sort(key=lambda item: numbers[item][1] if numbers[item] else "")
-        items[begin : begin + len(own)] = own
 
 
 @pytest.fixture(scope="module")

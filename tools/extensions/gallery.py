@@ -46,7 +46,7 @@ class Figure(NamedTuple):
 def figure(cell: dict) -> Figure | None:
     """Return the figure that a cell saves, which its metadata names and describe; None if it saves none."""
     metadata = cell["metadata"].get("mystnb", {})
-    if "plots.save(" not in "".join(cell["source"]) or "figure" not in metadata:
+    if ".save(" not in "".join(cell["source"]) or "figure" not in metadata:
         return None
     texts = (metadata["image"]["alt"], metadata["figure"]["caption"], metadata["figure"]["name"])
     return Figure(metadata["figure"]["name"].removeprefix("fig-"), *(" ".join(text.split()) for text in texts))
