@@ -1,6 +1,7 @@
 """Notebooks are run, and kept until their code, the library, a record, a pin or a switch changes."""
 
 import json
+import os
 from pathlib import Path
 
 import nbformat
@@ -100,3 +101,14 @@ def test_there_are_chapters_and_an_unknown_one_is_refused():
     assert [path.stem for path in notebooks.chapters("05")] == ["05-lstm"] and (ROOT / "chapters").is_dir()
     with pytest.raises(SystemExit, match="no chapter starts with '99'"):
         notebooks.chapters("99")
+
+
+def test_on_a_gpu_chapters_run_at_full_size_and_solutions_as_they_are(project, chapter, monkeypatch):
+    ran = []
+
+    def told(paths, at_once):
+        ran.append((len(paths), os.environ.get("UNROLLED_PROFILE"), os.environ.get("UNROLLED_DEVICE")))
+
+    monkeypatch.setattr(notebooks, "executed", told)
+    notebooks.gpu()
+    assert ran == [(1, "full", "cuda"), (0, None, "cuda")]
