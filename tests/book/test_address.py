@@ -33,7 +33,7 @@ def test_the_bootstrap_cell_says_what_it_could_not_install_and_fetches_nothing_f
     """In a Python without the library, also where a folder has the library's name."""
     hide = "import sys; sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]\n"
     hide += "sys.path = [''] + [p for p in sys.path if not p.endswith('/lib')]\n"
-    placeholder = bootstrap_cell.TEXT.replace("{repository}", "https://github.com/OWNER/unrolled")
+    placeholder = re.sub(r"git\+[^@]+@", "git+https://github.com/OWNER/unrolled@", bootstrap_cell.text())
     (tmp_path / "unrolled").mkdir()
     for settings, code, message in (
         ({"UNROLLED_ADDRESS": "./nowhere"}, bootstrap_cell.text(), "pip could not install ./nowhere"),
