@@ -9,11 +9,19 @@ PYTHON ?= $(shell for python in $$(sed -n 's/^executable = //p' .venv/pyvenv.cfg
 # One thread: small networks gain little from two, and lose much where the machine has other work. The digits of live
 # trainings depend on it, too.
 export OMP_NUM_THREADS ?= 1
+export MPLCONFIGDIR ?= $(CURDIR)/_build/matplotlib
 
 RUN := .venv/bin/python
-NOTEBOOKS := $(RUN) tools/notebooks
+NOTEBOOKS := $(RUN) tools/notebooks.py
 PYTEST := $(RUN) -m pytest -p no:cacheprovider
+# Every chapter runs once and is compared with what it has stored, two at a time, the first two take longest. What
+# they draw lies in _build/drawn afterwards, for the pages and for the tests of figures.
+NBVAL := ls chapters/*.ipynb | xargs -P 2 -I CHAPTER sh -c 'export UNROLLED_FIGURES=$(CURDIR)/_build/drawn/`basename CHAPTER .ipynb`; \
+	report=`$(PYTEST) --quiet --nbval --nbval-current-env --nbval-cell-timeout=600 CHAPTER 2>&1`; \
+	status=$$?; if [ $$status = 0 ]; then echo "CHAPTER `echo "$$report" | tail -n 1`"; else echo "$$report"; fi; exit $$status'
 SPREAD := --numprocesses logical --maxprocesses 4 --dist worksteal
+CHROMIUM ?= chromium
+ON_GPU := gpu-writing gpu-layers wikitext-2-ladder ladder-further-tuning ladder-further
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
 FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib lab tests tools benchmarks chapters solutions
 # Biome, which npm fetches once, at the version that its settings name.
@@ -39,8 +47,12 @@ book: environment  ## install what is missing, execute the chapters that changed
 html: environment  ## the pages from the stored outputs, nothing executed: a quick look
 	@$(RUN) tools/book.py --stored $(if $(STUDENT),--student)
 
-pdf: book  ## print the built pages as one file with Chromium, _build/unrolled.pdf: some minutes
-	@$(RUN) tools/pdf.py
+pdf: book  ## print the chapters as one file with Chromium, _build/unrolled.pdf: some minutes
+	@rm -rf _build/pdf; mkdir _build/pdf; for page in _build/html/chapters/*.html; do echo "Printing $$page"; \
+		$(CHROMIUM) --headless --no-sandbox --disable-gpu --virtual-time-budget=60000 --no-pdf-header-footer \
+		--print-to-pdf=_build/pdf/`basename $$page .html`.pdf $$page 2>/dev/null || exit; done
+	@$(RUN) -c 'import glob; from pypdf import PdfWriter; pdf = PdfWriter(); \
+		[pdf.append(name, name[11:-4]) for name in sorted(glob.glob("_build/pdf/*.pdf"))]; pdf.write("_build/unrolled.pdf")'
 
 slides: environment  ## make a deck of slides for each chapter from what is stored, _build/slides: some seconds
 	@$(RUN) tools/slides.py
@@ -67,22 +79,22 @@ test: environment  ## lint, build the book, test library, chapters and pages
 	$(call stage,lint,$(LINT))
 	$(call stage,format,$(FORMAT))
 	$(call stage,scripts,$(LINT_JS))
-	$(call stage,book,$(RUN) tools/book.py)
-	$(call stage,chapters,$(NOTEBOOKS) validate)
+	$(call stage,chapters,$(NBVAL))
+	$(call stage,book,$(RUN) tools/book.py --stored)
 	$(call stage,tests,$(PYTEST) tests --durations=10 $(SPREAD))
 
 bench: environment  ## time the library against its peers
-	@$(RUN) benchmarks/run.py
+	@$(RUN) benchmarks/speed.py
 
 compat: environment  ## other Pythons, packages, processors; all graded (PART=tests|newest|processors|colab|grading: one)
 	@$(RUN) -m nox --noxfile tests/noxfile.py $(PART:%=--session %)
 
-claims: environment  ## every chapter's asserts under five fresh seeds, one and two threads; ten kills (CHAPTER=02: one)
+claims: environment  ## every chapter's asserts under five fresh seeds (CHAPTER=02: one)
 	@$(NOTEBOOKS) claims $(CHAPTER)
-	$(if $(CHAPTER),,@UNROLLED_KILLS=10 $(PYTEST) --quiet tests/lab/test_kills.py)
 
-gpu: environment  ## on a GPU: experiments, chapters at full size, solutions; goes on where it stopped (MINUTES=10)
-	@$(NOTEBOOKS) gpu $(MINUTES:%=--minutes %) $(ARCHIVE:%=--archive %)
+gpu: environment  ## on a GPU: experiments that need one, chapters at full size, solutions; goes on where it stopped
+	@UNROLLED_DEVICE=cuda $(RUN) -m lab records $(ON_GPU)
+	@$(NOTEBOOKS) gpu $(CHAPTER)
 
 address:  ## put address and version where they stand (URL=https://github.com/you/unrolled: another address)
 	@$(PYTHON) tools/address.py $(if $(URL),"$(URL)")

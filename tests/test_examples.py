@@ -13,8 +13,7 @@ import pytest
 import lab
 import unrolled
 
-ROOMS = ["bptt", "cells", "checks", "decoding", "figures", "measure", "models", "ngram", "records"]
-ROOMS += ["settings", "symbolic", "tasks", "text", "training"]
+ROOMS = [module.name for module in pkgutil.iter_modules(unrolled.__path__)]
 MODULES = [module.name for module in pkgutil.walk_packages(unrolled.__path__, "unrolled.")]
 MODULES += [module.name for module in pkgutil.walk_packages(lab.__path__, "lab.")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -43,14 +42,9 @@ def public_classes(module: ModuleType) -> Iterator[type]:
             yield offered
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize(
+    "room", sorted(set(ROOMS) - {"__main__", "commands", "cost", "whole_files"})
+)  # not for readers
 def test_every_public_class_has_an_example(room):
     classes = public_classes(importlib.import_module(f"unrolled.{room}"))
     assert [cls.__qualname__ for cls in classes if ">>>" not in (cls.__doc__ or "")] == []
-
-
-def test_a_wrong_example_and_a_class_without_one_would_be_seen():
-    module = ModuleType("unrolled.wrong")
-    exec('class Wrong:\n    """\n    >>> 1 + 1\n    3\n    """\n\nclass Bare:\n    """Nothing."""', vars(module))
-    assert [cls.__name__ for cls in public_classes(module)] == ["Wrong", "Bare"]
-    assert doctest.testmod(module, optionflags=FLAGS, report=False).failed == 1

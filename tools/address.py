@@ -38,46 +38,28 @@ def files(root: Path) -> list[Path]:
     return [path for name in listed.stdout.split("\0") if name and (path := root / name).is_file()]
 
 
-def replace(text: str, old: tuple[str, str], new: tuple[str, str]) -> str:
-    """Return the text with the old repository's addresses, and its pages', turned into the new one's."""
-    end = r"(?![A-Za-z0-9_-])"
-    slug, pages = re.escape("/".join(old)), re.escape(f"{old[0]}.github.io/{old[1]}")
-    text = re.sub(rf"(github\.com/|githubusercontent\.com/|/github/){slug}{end}", rf"\g<1>{'/'.join(new)}", text)
-    return re.sub(rf"{pages}{end}", f"{new[0]}.github.io/{new[1]}", text)
-
-
-def stamp(text: str, slug: str, version: str) -> str:
-    """Return the text with this version in tags of the book's repository and in the lines that state the version."""
+def moved(text: str, old: tuple[str, str], new: tuple[str, str], version: str) -> str:
+    """Return the text with the new repository's addresses for the old one's, and this version in tags and metadata."""
+    end, slug = r"(?![A-Za-z0-9_-])", "/".join(new)
+    text = re.sub(rf"(github\.com/|usercontent\.com/|/github/){re.escape('/'.join(old))}{end}", rf"\g<1>{slug}", text)
+    text = re.sub(rf"{re.escape(f'{old[0]}.github.io/{old[1]}')}{end}", f"{new[0]}.github.io/{new[1]}", text)
     tag = rf"/github/{re.escape(slug)}/blob/v|github\.com/{re.escape(slug)}@v"
-    line = r'^version: |^__version__ = "|^  branch: v'
+    line = r'^version: |^__version__ = "|^  branch: v|^    version = \{|\(Version '
     return re.sub(rf"({tag}|{line})\d[\w.+-]*", rf"\g<1>{version}", text, flags=re.MULTILINE)
 
 
 def move(root: Path, url: str | None = None) -> list[Path]:
-    """Write the address, and the version that pyproject.toml holds, where they stand, and return the changed files.
-
-    Args:
-        root: the project's folder.
-        url: the new address; None to keep the one in force.
-
-    Raises:
-        ValueError: `url` is malformed, or pyproject.toml holds no address or no version.
-    """
-    project = (root / "pyproject.toml").read_text(encoding="utf8")
-    holder, version = HOLDER.search(project), VERSION.search(project)
-    if not holder:
-        raise ValueError('pyproject.toml has no line like: Repository = "https://github.com/you/unrolled"')
-    if not version:
-        raise ValueError('pyproject.toml has no line like: version = "0.1.0"')
-    new = holder.groups() if url is None else parse(url)
-    changed = []
+    """Write the new address (None: the one in force) and pyproject.toml's version, and return the changed files."""
+    project, changed = (root / "pyproject.toml").read_text(encoding="utf8"), []
+    old, version = HOLDER.search(project).groups(), VERSION.search(project)[1]
+    new = parse(url) if url else old
     for path in files(root):
         try:
             text = path.read_bytes().decode("utf8")
         except UnicodeDecodeError:
             continue
-        if (moved := stamp(replace(text, holder.groups(), new), "/".join(new), version[1])) != text:
-            path.write_bytes(moved.encode("utf8"))
+        if (made := moved(text, old, new, version)) != text:
+            path.write_bytes(made.encode("utf8"))
             changed.append(path)
     return changed
 

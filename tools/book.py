@@ -33,11 +33,7 @@ INCLUDED = re.compile(r"^`*\{(?:literal)?include\} (\S+)$", re.MULTILINE)
 
 
 def stored(path: Path) -> nbformat.NotebookNode:
-    """Return a notebook as it is stored, as far as its page shows it.
-
-    A notebook of solutions is called one: its own title is that of the exercises which are made from it. Its code is
-    shown without the lines from which they are made, which begin with ``###``, and so is a report in Markdown.
-    """
+    """Return a stored notebook as its page shows it: of solutions without the lines that exercises are made from."""
     notebook = nbformat.read(path, as_version=4)
     if path.parent.name == "solutions":
         notebook.cells[0].source = notebook.cells[0].source.replace("# Exercises:", "# Solutions:", 1)
@@ -85,65 +81,62 @@ def contents(student: bool) -> dict:
     return toc
 
 
-def assemble(notebooks: dict[str, Path | None], vendor: Path | None, student: bool) -> None:
+def assemble(notebooks: dict[str, nbformat.NotebookNode | None], vendor: Path | None, student: bool) -> None:
     """Fill _build/source with the pages that _toc.yml lists and what they show.
 
     Args:
-        notebooks: a notebook's name to its executed copy, or None to take it as it is stored.
+        notebooks: a notebook as it was executed, by its name, or None to take it as it is stored.
         vendor: the folder of scripts to serve; None to leave them to a public network.
         student: leave the solutions out.
     """
     shutil.rmtree(SOURCE, ignore_errors=True)
     SOURCE.mkdir(parents=True)
-    shutil.copy2(ROOT / "CITATION.cff", SOURCE)
     toc = contents(student)
-    (SOURCE / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf8")
     for folder in ("data", "figures", "pages/_static"):
         shutil.copytree(ROOT / folder, SOURCE / Path(folder).name)
-    (SOURCE / "exercises").mkdir()
     for listed in ROOT.glob("exercises/*.md"):  # the tables, which the chapters include
-        shutil.copy2(listed, SOURCE / "exercises")
+        copy(listed, SOURCE / "exercises" / listed.name)
     for name in pages(toc):
-        (SOURCE / name).parent.mkdir(parents=True, exist_ok=True)
+        page, original = SOURCE / f"{name}.md", ROOT / f"{name}.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
         if name in notebooks:
-            original, copy = ROOT / f"{name}.ipynb", notebooks[name]
-            fresh = figures_of(original)
-            notebook = nbformat.read(copy, as_version=4) if copy else stored(original)
-            if name.startswith("chapters/"):
-                drawn = fresh if copy else ROOT / "figures"
-                pictures.on_page(notebook, name, drawn, fresh / explore.FOLDER, SOURCE / EXTRA)
-            for figure in fresh.glob("*.svg") if copy else ():
-                shutil.copy2(figure, SOURCE / "figures")
-            nbformat.write(beside_figures(notebook), SOURCE / f"{name}.ipynb")
-        elif (ROOT / f"{name}.md").is_file():
-            page, original = SOURCE / f"{name}.md", ROOT / f"{name}.md"
-            shutil.copy2(original, page)
-            for included in INCLUDED.findall(original.read_text(encoding="utf8")):
-                if not (target := page.parent / included).is_file():
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy2(original.parent / included, target)
-        else:
-            raise SystemExit(f"_toc.yml names {name}, and there is neither {name}.ipynb nor {name}.md")
+            notebook_page(name, notebooks[name])
+            continue
+        copy(original, page)
+        for included in INCLUDED.findall(original.read_text(encoding="utf8")):
+            copy(original.parent / included, page.parent / included)
     lay_out_demonstrations(SOURCE / EXTRA)
     for name in live.with_pictures():
         (SOURCE / "figures" / f"demonstration-{name}.html").write_text(live.figure(name, root="../"), encoding="utf8")
-    (SOURCE / "figures" / "front.html").write_text(
-        live.figure("race"), encoding="utf8"
-    )  # the first page is at the root
+    (SOURCE / "figures" / "front.html").write_text(live.figure("race"), encoding="utf8")  # for the page at the root
     if vendor:
         shutil.copytree(vendor, SOURCE / EXTRA, copy_function=os.link, dirs_exist_ok=True)
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
-    config = settled(config, serves_scripts=bool(vendor))
-    (SOURCE / "_config.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf8")
+    for name, made in (("_toc", toc), ("_config", settled(config, serves_scripts=bool(vendor)))):
+        (SOURCE / f"{name}.yml").write_text(yaml.safe_dump(made, sort_keys=False), encoding="utf8")
+
+
+def copy(original: Path, to: Path) -> None:
+    """Copy a file where it is not there yet."""
+    if not to.is_file():
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(original, to)
+
+
+def notebook_page(name: str, executed: nbformat.NotebookNode | None) -> None:
+    """Write the page of a notebook, and what it shows; the figures are those of its execution, where it has one."""
+    original = ROOT / f"{name}.ipynb"
+    fresh, notebook = figures_of(original), executed or stored(original)
+    if name.startswith("chapters/"):
+        drawn = fresh if executed else ROOT / "figures"
+        pictures.on_page(notebook, name, drawn, fresh / explore.FOLDER, SOURCE / EXTRA)
+    for figure in fresh.glob("*.svg") if executed else ():
+        shutil.copy2(figure, SOURCE / "figures")
+    nbformat.write(beside_figures(notebook), SOURCE / f"{name}.ipynb")
 
 
 def settled(config: dict, serves_scripts: bool) -> dict:
-    """Return the pages' configuration, less what depends on scripts or on an address that the site does not have.
-
-    Args:
-        config: what _config.yml holds.
-        serves_scripts: whether the site itself serves MathJax.
-    """
+    """Return what _config.yml holds, less what depends on an address, or on scripts, that the site does not have."""
     html, sphinx = dict(config["html"]), dict(config["sphinx"])
     site, options = html["baseurl"], dict(sphinx["config"])
     options["notfound_urls_prefix"] = urlsplit(site).path  # the page is shown for any missing address, however deep
@@ -206,19 +199,19 @@ def main() -> None:
     parser.add_argument("--stored", action="store_true", help="use the stored outputs, execute nothing")
     parser.add_argument("--student", action="store_true", help="leave the solutions out")
     arguments = parser.parse_args()
-    not_run = [path for folder in ("exercises", "solutions") for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))]
-    notebooks = dict.fromkeys([*not_run, *chapters()])
+    paths = [
+        path for folder in ("chapters", "exercises", "solutions") for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))
+    ]
     try:
-        notebooks |= {} if arguments.stored else executed(chapters())
+        copies = {} if arguments.stored else executed(chapters())
     except ChapterError as error:
         raise SystemExit(f"\n{error}") from None
-    notebooks = {f"{path.parent.name}/{path.stem}": copy for path, copy in notebooks.items()}
     try:
         vendor = fetch(BUILD / "vendor")
     except VendorError as error:
         print(f"The pages will load MathJax from a public network: {error}.", flush=True)
         vendor = None
-    assemble(notebooks, vendor, arguments.student)
+    assemble({f"{path.parent.name}/{path.stem}": copies.get(path) for path in paths}, vendor, arguments.student)
     sphinx()
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 

@@ -13,27 +13,16 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
-OLDEST, NEWEST = (3, 11), (3, 13)
+WAY_OUT = "name another one: make book PYTHON=python3.12"
 
 
 def obstacle(version, has_venv):
-    """Return why an environment cannot be made by a Python of this version, or None.
-
-    Args:
-        version: (major, minor) of the Python that runs.
-        has_venv: whether its ``ensurepip`` module is there (Debian ships it apart).
-    """
+    """Return why a Python of this version cannot make the environment, or None; Debian ships ``ensurepip`` apart."""
     name = "%d.%d" % version
-    if not OLDEST <= version <= NEWEST:
-        return (
-            "Python %s cannot build the book: it needs 3.11, 3.12 or 3.13. Where one is installed, name it: "
-            "make book PYTHON=python3.12" % name
-        )
+    if not (3, 11) <= version <= (3, 13):
+        return "Python %s cannot build the book: it needs 3.11, 3.12 or 3.13; %s" % (name, WAY_OUT)
     if not has_venv:
-        return (
-            "Python %s lacks its venv module. On Debian or Ubuntu: apt install python%s-venv; or name another "
-            "Python: make book PYTHON=python3.12" % (name, name)
-        )
+        return "Python %s lacks venv. On Debian: apt install python%s-venv; or %s" % (name, name, WAY_OUT)
     return None
 
 
@@ -47,22 +36,16 @@ def fingerprint():
     return digest.hexdigest()
 
 
-def stamp():
-    """Return the fingerprint of the environment that is there, or None where it is absent or incomplete."""
-    try:
-        with open(os.path.join(VENV, "unrolled-complete"), encoding="utf8") as file:
-            return file.read()
-    except OSError:
-        return None
-
-
 def main():
     """Bring ``.venv`` up to date."""
     why = obstacle(sys.version_info[:2], importlib.util.find_spec("ensurepip") is not None)
     if why:
         raise SystemExit(why)
-    if stamp() == fingerprint():
-        return
+    stamp, now = os.path.join(VENV, "unrolled-complete"), fingerprint()
+    if os.path.isfile(stamp):
+        with open(stamp, encoding="utf8") as file:
+            if file.read() == now:
+                return
     print("Installing into .venv with Python %d.%d (some minutes the first time)" % sys.version_info[:2], flush=True)
     shutil.rmtree(VENV, ignore_errors=True)
     folder = "Scripts" if os.name == "nt" else "bin"
@@ -71,8 +54,8 @@ def main():
     for command in ([sys.executable, "-m", "venv", VENV], pip):
         if subprocess.call(command, cwd=ROOT):
             raise SystemExit("The installation failed, see above. Once the cause is gone, the same command repeats it.")
-    with open(os.path.join(VENV, "unrolled-complete"), "w", encoding="utf8") as file:
-        file.write(fingerprint())
+    with open(stamp, "w", encoding="utf8") as file:
+        file.write(now)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 """Mend what the theme and Sphinx leave in the built pages: what they load and do not use, and what has no name.
 
-Their templates have no setting for any of it. `tests/book/test_mended.py` looks at the pages with axe, an engine that
-checks them against the rules of WCAG, and at what they load.
+Their templates have no setting for any of it. `tests/book/test_pages.py` looks at the pages with axe, an engine that
+checks them against the rules of WCAG.
 """
 
 import re
 from pathlib import Path
-
-from fontTools import subset
 
 from pictures import SIZE, shape
 
@@ -35,17 +33,11 @@ MENDS = (
     # The gallery has a hundred pictures; a browser loads those that are near.
     (r'<img (?=[^>]*class="[^"]*sd-card-img-top)', '<img loading="lazy" '),
     # A table's corner heads nothing.
-    (r'<th class="head">(?:<p></p>)?</th>', "<td></td>"),
+    (r'<th (?:class="head"|scope="col"[^>]*)>(?:<p></p>)?</th>', "<td></td>"),
 )
 DRAWING = re.compile(r'(<img [^>]*src=")([^"]*_images/[^"]*\.svg)("[^>]*?) */>')
 SEARCHES = "search.html"  # the one page that uses the search's index
 INDEX = re.compile(r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js"></script>')
-CHARACTER = re.compile(r'content:\s*"\\(f[0-9a-f]{3})"')  # an icon's, in Font Awesome's range
-LITERAL = re.compile(r'--pst-icon-[\w-]+:\s*"([\ue000-\uf8ff])"')  # an icon of the theme's boxes and links, itself
-NAMED = re.compile(r'((?:\.fa-[\w-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
-FONT = re.compile(
-    r'url\((\.\./vendor/fontawesome/webfonts/[\w-]+)\.woff2\) format\("woff2"\),url\(\1\.ttf\) format\("truetype"\)'
-)
 
 
 def mended(path: Path) -> str:
@@ -70,44 +62,7 @@ def shaped(path: Path, page: str) -> str:
     return DRAWING.sub(replace, page)
 
 
-def icons(site: Path) -> set[str]:
-    """Return the characters, in hexadecimal, of the icons that a site's pages, scripts and stylesheets name.
-
-    Args:
-        site: the folder of the built pages.
-    """
-    sheets = [path.read_text(encoding="utf8") for path in site.glob("_static/**/*.css")]
-    code_of = {name: code for sheet in sheets for names, code in NAMED.findall(sheet) for name in names.split(",")}
-    users = [*site.rglob("*.html"), *(path for path in site.glob("_static/**/*.js") if path.stem != "fontawesome")]
-    names = {name for path in users for name in re.findall(r"\bfa-[a-z0-9-]+", path.read_text(encoding="utf8"))}
-    used = {code_of[key] for name in names if (key := f".{name}:before") in code_of}
-    used |= {code for sheet in sheets for code in CHARACTER.findall(NAMED.sub("", sheet))}
-    return used | {f"{ord(icon):x}" for sheet in sheets for icon in LITERAL.findall(sheet)}
-
-
-def cut_fonts(site: Path) -> None:
-    """Put in the place of Font Awesome, in a site's folder, the icons that the site uses.
-
-    Raises:
-        ValueError: the theme's stylesheet names the fonts in another way than this expects.
-    """
-    used, sheet = icons(site), site / "_static" / "styles" / "pydata-sphinx-theme.css"
-    text, named = FONT.subn(r'url(\1.woff) format("woff")', sheet.read_text(encoding="utf8"))
-    fonts = sorted(site.glob("_static/vendor/fontawesome/webfonts/*.ttf"))
-    if not 0 < named == len(fonts):
-        raise ValueError(f"{sheet.name} names {named} fonts of icons, and there are {len(fonts)}: see FONT in mend.py")
-    sheet.write_text(text, encoding="utf8")
-    cut = ["--unicodes=" + ",".join(sorted(used)), "--layout-features=", "--flavor=woff"]
-    for font in fonts:
-        subset.main([str(font), *cut, f"--output-file={font.with_suffix('.woff')}"])
-        font.with_suffix(".woff2").unlink()
-        font.unlink()
-    for script in site.glob("_static/scripts/fontawesome.js*"):
-        script.unlink()
-
-
 def mend(site: Path) -> None:
     """Mend the built pages in a folder, once."""
     for path in site.rglob("*.html"):
         path.write_text(shaped(path, mended(path)), encoding="utf8")
-    cut_fonts(site)

@@ -36,33 +36,13 @@ class VendorError(RuntimeError):
     """The scripts could not be had; the message says why."""
 
 
-def unpack(archive: Path, sha256: str, files: dict[str, str], into: Path) -> None:
-    """Put an archive's named files under `into`.
-
-    Raises:
-        VendorError: the archive is not the one that the hash was taken of.
-    """
-    actual = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if actual != sha256:
-        raise VendorError(f"{archive.name} has SHA-256 {actual}, not {sha256} as pinned in tools/vendor.py")
-    shutil.unpack_archive(archive, archive.parent, "gztar")  # its hash is known, so its paths are too
-    for source, target in files.items():
-        (into / target).parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(archive.parent / "package" / source, into / target)
-
-
 def fetch(folder: Path, packages: dict[str, tuple[str, dict[str, str]]] = PACKAGES) -> Path:
-    """Return `folder` with the scripts in it, fetching them where they are not there yet.
-
-    Args:
-        folder: where they stay; beside it a file of its name notes which they are.
-        packages: as `PACKAGES`.
+    """Return `folder` with the scripts in it, fetched where they are not there yet; a file beside it says which.
 
     Raises:
         VendorError: npm is missing or offline, or an archive is not the pinned one.
     """
-    pins = repr(packages)
-    stamp = folder.with_suffix(".pins")
+    pins, stamp = repr(packages), folder.with_suffix(".pins")
     if folder.is_dir() and stamp.is_file() and stamp.read_text() == pins:
         return folder
     if not (npm := shutil.which("npm")):
@@ -73,6 +53,12 @@ def fetch(folder: Path, packages: dict[str, tuple[str, dict[str, str]]] = PACKAG
             pack = subprocess.run([npm, "pack", "--silent", package], cwd=place, capture_output=True, text=True)
             if pack.returncode:
                 raise VendorError(f"npm pack {package} failed: {(pack.stderr.strip() or 'no reason given')[-200:]}")
-            unpack(next(Path(place).glob("*.tgz")), sha256, files, folder)
+            (archive,) = Path(place).glob("*.tgz")
+            if (actual := hashlib.sha256(archive.read_bytes()).hexdigest()) != sha256:
+                raise VendorError(f"{package} has SHA-256 {actual}, not {sha256} as pinned in tools/vendor.py")
+            shutil.unpack_archive(archive, place, "gztar")  # its hash is known, so its paths are too
+            for source, target in files.items():
+                (folder / target).parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(Path(place, "package", source), folder / target)
     stamp.write_text(pins)
     return folder

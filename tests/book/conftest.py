@@ -1,8 +1,11 @@
 """The built pages, open in a browser whose network is cut: what a page asks another host for fails its test."""
 
+import functools
+import http.server
+import threading
+
 import pytest
 
-import weights
 from screens import SCREENS
 
 
@@ -17,8 +20,15 @@ def own(html):
 @pytest.fixture(scope="module")
 def site(own):
     """The address of the built pages, served from this machine."""
-    with weights.served(own) as address:
-        yield address
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=own))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
 
 
 @pytest.fixture

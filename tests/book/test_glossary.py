@@ -16,7 +16,6 @@ pytestmark = pytest.mark.book
 PAGE = glossary.PAGE.read_text(encoding="utf8")
 ENTRIES = glossary.entries(PAGE)
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
-NOTATION = (ROOT / "pages" / "notation.md").read_text(encoding="utf8")
 
 
 @cache
@@ -58,26 +57,8 @@ def wrong_places(entry: glossary.Entry) -> list[str]:
     return wrong + [f"there is no equation {label}" for label in entry.equations if label not in formulas.equations()]
 
 
-def test_there_are_as_many_terms_as_a_reader_looks_for():
-    assert 80 <= len(ENTRIES) <= 180
-    assert sum(bool(entry.elsewhere) for entry in ENTRIES) > 50 and sum(bool(entry.symbols) for entry in ENTRIES) > 40
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.names[0])
-def test_a_term_is_introduced_where_the_glossary_says(entry):
-    assert wrong_places(entry) == []
-
-
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.symbols], ids=lambda entry: entry.names[0])
-def test_a_symbol_is_that_of_the_page_of_notation(entry):
-    known = set(re.findall(r"\$([^$]+)\$", NOTATION.replace("$$", "")))
-    parts = {part for formula in known for part in formula.split(",\\ ")}
-    assert [symbol for symbol in entry.symbols if symbol not in parts] == []
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.names[0])
-def test_a_meaning_is_a_sentence_or_two(entry):
-    assert 1 <= len(re.findall(r"[.:](?= [A-Z]|$)", entry.meaning)) <= 3 and len(entry.meaning.split()) <= 45
+def test_terms_are_introduced_where_the_glossary_says():
+    assert [f"{entry.names[0]}: {wrong}" for entry in ENTRIES for wrong in wrong_places(entry)] == []
 
 
 def test_terms_are_in_order_and_no_name_stands_for_two():
@@ -111,50 +92,13 @@ def test_the_terms_of_a_chapter_are_linked_once_each_where_they_first_stand(html
             assert linked & {form + end for form in forms for end in ("", "s", "es")}, f"{entry.names[0]} is not linked"
 
 
-def test_no_notebook_has_a_role_for_a_term():
-    for path in [*CHAPTERS, *ROOT.glob("exercises/*.ipynb"), *ROOT.glob("solutions/*.ipynb")]:
-        assert "{term}" not in path.read_text(encoding="utf8"), path.name
-
-
-# Proof that the rules can fail
-
-
-def page(origin: str) -> str:
-    return f"```{{glossary}}\nperplexity\n  A number of choices.\n\n  {origin}\n```\n"
-
-
-PLACE = "From chapter 1, [What does a text cost?](../chapters/01-language-models.ipynb#what-does-a-text-cost)"
-
-
-@pytest.mark.parametrize(
-    "origin, complaint",
-    [
-        (f"{PLACE}, {{eq}}`eq-perplexity`.", None),
-        (f"{PLACE}, {{eq}}`eq-nowhere`.", "there is no equation eq-nowhere"),
-        (PLACE.replace("a text cost?]", "it cost?]") + ".", "has no section 'What does it cost?'"),
-        (PLACE.replace("#what", "#that") + ".", "is at #what-does-a-text-cost"),
-        (PLACE.replace("chapter 1", "chapter 2") + ".", "is not chapter 2"),
-        (
-            PLACE.replace("does a text cost?", "comes next?").replace("does-a-text-cost", "comes-next") + ".",
-            "mention it",
-        ),
-        ("From everywhere.", "it names no section"),
-    ],
-)
-def test_a_wrong_origin_is_found(origin, complaint):
-    (entry,) = glossary.entries(page(origin))
-    wrong = wrong_places(entry)
-    assert (not wrong) if complaint is None else (len(wrong) == 1 and complaint in wrong[0])
-
-
-def test_an_entry_of_another_form_is_refused():
-    with pytest.raises(ValueError, match="perplexity: it says not 'From chapter"):
-        glossary.entries(page("See chapter 1."))
-
-
 FORMS = {name: name for name in ("perplexity", "logit", "hidden state", "mcnemar's test")}
-WORDS = {"Perplexity": "perplexity", "logits": "logit", "hidden\nstates": "hidden state", "logit.": None, "a": None}
-WORDS |= {"McNemar’s test": "mcnemar's test"}  # as typeset
+WORDS = {
+    "Perplexity": "perplexity",
+    "hidden\nstates": "hidden state",
+    "McNemar’s test": "mcnemar's test",
+    "logit.": None,
+}
 
 
 @pytest.mark.parametrize("word, term", WORDS.items())

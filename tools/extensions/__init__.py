@@ -11,15 +11,7 @@ SAFE = {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def fill(app: Sphinx, name: str, markdown: Callable[[Path], str]) -> dict[str, bool]:
-    """Let an empty directive in a page stand for text that is made when the pages are; return what `setup` has to.
-
-    The text takes the directive's place before the page is read, so that it may have headings.
-
-    Args:
-        app: the build.
-        name: the directive's name, as ``"audit"``.
-        markdown: makes the text, from the folder of all that the pages are made of.
-    """
+    """Let an empty directive stand for text that is made, before its page is read, from the folder of all sources."""
     directive = f"```{{{name}}}\n```\n"
 
     def replace(app: Sphinx, page: str, source: list[str]) -> None:

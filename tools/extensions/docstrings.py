@@ -29,8 +29,8 @@ def escaped(line: str) -> str:
 def prepared(lines: list[str]) -> list[str]:
     """Return the lines of a docstring as Napoleon and Sphinx understand them.
 
-    The indented blocks between paragraphs are equations, and become blocks of code. What is indented below a section,
-    as under ``Args:``, stays, but what is returned becomes a field: Napoleon would take all before a colon for a type.
+    Indented blocks between paragraphs are equations, and become code. What is returned becomes a field: Napoleon would
+    take all before a colon for a type.
     """
     made, section, block = [], "", False
     for number, line in enumerate(lines):
@@ -57,12 +57,9 @@ def process(app: Sphinx, what: str, name: str, thing: object, options: object, l
 
 
 def documented(target: str, module: str, objects: dict) -> str | None:
-    """Return the full name under which the pages document what a reference means, or None where they do not.
+    """Return the full name under which the pages document what a reference in a module means, or None.
 
-    Args:
-        target: what the reference says, such as ``"unrolled.cells.base.Cell"``, ``"cells.unroll"`` or ``"Recipe"``.
-        module: the module that the reference stands in.
-        objects: what is documented, by full names.
+    It may say ``"unrolled.cells.base.Cell"``, ``"cells.unroll"`` or ``"Recipe"``.
     """
     words = target.split(".")
     names = [target, f"unrolled.{target}"]
@@ -73,11 +70,7 @@ def documented(target: str, module: str, objects: dict) -> str | None:
 
 
 def resolve(app: Sphinx, env: BuildEnvironment, node: nodes.Element, shown: nodes.Element) -> nodes.Node | None:
-    """Lead a reference to a Python name to where the pages document it.
-
-    A word in single backticks may be a name or just code, and the library has names that are not for readers: where
-    nothing is documented, these stay as they are.
-    """
+    """Lead a reference to a Python name to where the pages document it; a word in backticks may be just code."""
     if node.get("refdomain") != "py":
         return None
     objects, target = env.get_domain("py").objects, node["reftarget"]

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sphinx.application import Sphinx
 
@@ -29,16 +29,8 @@ CARD = """
 :::"""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One saved figure.
-
-    Attributes:
-        name: the file's name without its ending.
-        alt: what it shows, for those who do not see it.
-        caption: the line below it, in Markdown.
-        label: the name by which the book refers to the figure in its chapter.
-    """
+class Figure(NamedTuple):
+    """A saved figure: its file's name, what it shows, the line below it, and the label that refers to it."""
 
     name: str
     alt: str
@@ -66,22 +58,16 @@ def figures(notebook: Path) -> Iterator[Figure]:
 
 
 def title(notebook: Path) -> str:
-    """Return a chapter's title, its first heading.
-
-    Raises:
-        ValueError: it has none.
-    """
-    for cell in cells(notebook):
-        if cell["cell_type"] == "markdown" and (heading := re.search(r"^# (.+)", cell["source"], re.MULTILINE)):
-            return heading[1].strip()
-    raise ValueError(f"{notebook.name} has no title; begin its first cell with '# '")
+    """Return a chapter's title, its first heading."""
+    text = "\n".join(cell["source"] for cell in cells(notebook) if cell["cell_type"] == "markdown")
+    return re.search(r"^# (.+)", text, re.MULTILINE)[1].strip()
 
 
 def cards(root: Path) -> str:
     """Return the cards of all figures of the chapters below `root`, a grid for each chapter."""
     grids = []
     for notebook in sorted(root.glob("chapters/*.ipynb")):
-        made = [CARD.format(**vars(figure), message=figure.message) for figure in figures(notebook)]
+        made = [CARD.format(**figure._asdict(), message=figure.message) for figure in figures(notebook)]
         if made:
             grids.append(GRID.format(title=title(notebook), file=notebook.name, cards="\n".join(made)))
     return "\n".join(grids)

@@ -1,9 +1,5 @@
-"""The page of records: a table of what each measures, how, and which chapters read it; and what ran on a GPU.
+"""The directive ``{records}``: a table of what each record measures, how, and which chapters read it."""
 
-The directives ``{records}`` and ``{gpu}`` stand for it.
-"""
-
-import json
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -24,7 +20,6 @@ TABLE = """\
   - chapters
   - measured
 """
-BOOK = Path(__file__).resolve().parents[2]
 NAMED = re.compile(r"\bload\(f?\"([^\"]+)\"")
 LINKED = re.compile(r"records\.html#record-([\w-]+)\"")
 
@@ -76,23 +71,6 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*_$<>\[\]])", r"\\\1", text)
 
 
-def on_gpu(root: Path) -> str:
-    """Return what came of the parts that ``make gpu`` has run, and which it has not."""
-    file = root / "data" / "gpu.json"
-    written = json.loads(file.read_text(encoding="utf8")) if file.exists() else {}
-    if not written:
-        return "Not run yet: `make gpu` runs every solution on a GPU, and every chapter at full size.\n"
-    rows = ["| what | outcome | time | on | with |", "|---|---|---:|---|---|"]
-    for name, ran in written.items():
-        versions = f"{ran['versions']}; commit {ran['commit']}, {ran['date']}"
-        outcome = ran["outcome"].replace("|", "\\|")
-        rows.append(f"| {name} | {outcome} | {ran['seconds']} s | {ran['hardware']} | {versions} |")
-    paths = [*sorted(BOOK.glob("solutions/*.ipynb")), *sorted(BOOK.glob("chapters/*.ipynb"))]
-    missing = [name for path in paths if (name := f"{path.parent.name}/{path.stem}") not in written]
-    return "\n".join(rows) + "\n" + (f"\nNot run yet: {', '.join(missing)}.\n" if missing else "")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension."""
-    fill(app, "gpu", on_gpu)
     return fill(app, "records", entries)

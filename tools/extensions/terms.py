@@ -1,9 +1,8 @@
 """In a chapter, the first use of a term leads to the glossary, and of a function to its page.
 
-A notebook shows a role as it is typed, so the chapters' text has none for this, and the links are made when the pages
-are. A term is linked where it first stands in the text of a section; not in a heading, a formula, code or another
-link. A term such as "key (of attention)" has an everyday word for its name, and is linked only where that is in
-italics. A chapter's lists of aims, at its beginning and at its end, and that of its exercises have no links.
+A notebook shows a role as it is typed, so the links are made when the pages are: where a term first stands in the text
+of a section, not in a heading, a formula, code or another link. A term such as "key (of attention)" has an everyday
+word for its name, and is linked only where that is in italics.
 """
 
 import re
@@ -16,12 +15,9 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from extensions import SAFE
 
-CHAPTERS = "chapters/"
 SHOWN = "glossary-term"  # the class of what is linked: pages/_static/book.css makes the link a quiet one
 CLOSING = ("What you can now do", "What we know now", "Exercises")
 EVERYDAY = re.compile(r" \(of [^)]+\)$")
-NAMED = ("class", "function", "method")
-PLURAL = r"(?:e?s)?"
 CLOSED = (nodes.title, nodes.reference, nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
 CLOSED += (nodes.caption, nodes.comment, nodes.target, nodes.image, addnodes.pending_xref)
 
@@ -30,16 +26,11 @@ def pattern(names: list[str]) -> re.Pattern:
     """Return what matches any of some names, the longest first, in the plural too, across the ends of lines."""
     longest_first = sorted(names, key=len, reverse=True)
     words = (re.escape(name).replace(r"\ ", r"\s+").replace("'", "['’]") for name in longest_first)
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(words)}){PLURAL}(?![\w-])", re.IGNORECASE)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(words)})(?:e?s)?(?![\w-])", re.IGNORECASE)
 
 
 def named(word: str, names: dict[str, str]) -> str | None:
-    """Return the term that a word of the text names, or None.
-
-    Args:
-        word: the word, in the singular or in the plural.
-        names: how a term is written in a text, in small letters, to the term.
-    """
+    """Return the term that a word of the text names, in the singular or in the plural, or None."""
     plain = " ".join(word.lower().replace("’", "'").split())
     forms = (plain, plain.removesuffix("s"), plain.removesuffix("es"))
     return next((names[form] for form in forms if form in names), None)
@@ -64,7 +55,7 @@ class FirstUses(SphinxPostTransform):
 
     def run(self, **options) -> None:
         """Change the document, if it is a chapter."""
-        if not self.env.docname.startswith(CHAPTERS):
+        if not self.env.docname.startswith("chapters/"):
             return
         terms = [name for name, _, kind, *_ in self.env.get_domain("std").get_objects() if kind == "term"]
         if terms:
@@ -72,16 +63,11 @@ class FirstUses(SphinxPostTransform):
         self.link_names(self.env.get_domain("py").objects)
 
     def link_terms(self, names: dict[str, str]) -> None:
-        """Link the first use of every term.
-
-        Args:
-            names: how a term is written in a text, in small letters, to the term.
-        """
+        """Link the first use of every term, by how it is written in small letters."""
         free = {name: term for name, term in names.items() if not EVERYDAY.search(term)}
         anywhere, done = pattern(list(free)), set()
         for text in readable(self.document):
-            whole = text.parent.astext()  # the end of a line would cut it in two
-            if isinstance(text.parent, nodes.emphasis) and (term := named(whole, names)):
+            if isinstance(text.parent, nodes.emphasis) and (term := named(text.parent.astext(), names)):
                 if term not in done:
                     shown = text.parent.deepcopy()
                     shown["classes"].append(SHOWN)
@@ -100,11 +86,13 @@ class FirstUses(SphinxPostTransform):
 
     def link_names(self, objects: dict) -> None:
         """Link the first use of every name of the library that a text has in code, as ``cells.unroll``."""
-        known = [name for name, thing in objects.items() if thing.objtype in NAMED and not thing.aliased]
+        known = [
+            name for name, of in objects.items() if of.objtype in ("class", "function", "method") and not of.aliased
+        ]
         done = set()
         for code in list(self.document.findall(nodes.literal)):
-            full = f"unrolled.{code.astext().removesuffix('()')}"
-            names = [name for name in known if name == full or name.endswith(full.removeprefix("unrolled"))]
+            short = f".{code.astext().removesuffix('()')}"
+            names = [name for name in known if name == f"unrolled{short}" or name.endswith(short)]
             if len(names) == 1 and names[0] not in done:
                 done.add(names[0])
                 code.replace_self(self.link("py", "obj", names[0], code.deepcopy()))
