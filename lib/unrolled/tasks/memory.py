@@ -21,15 +21,12 @@ class Adding(Task):
     numbers, 2 · 1/12 = 1/6. (The literature often gives 0.1767.) The goal is the 0.01 of Hochreiter & Schmidhuber 1997,
     6 % of the trivial error; their scale is twice ours.
 
-    Attributes:
-        length: T, the number of steps of a sequence, at least 2.
-
     >>> inputs, targets = Adding(length=50).batch(8, torch.Generator().manual_seed(0))
     >>> tuple(inputs.shape), tuple(targets.shape), inputs[0, :, 1].sum().item()  # two markers in a sequence
     ((8, 50, 2), (8,), 2.0)
     """
 
-    length: int
+    length: int  # T, the number of steps of a sequence, at least 2
     input_size = 2
     output_size = 1
     trivial = 1 / 6
@@ -63,16 +60,13 @@ class Copy(Task):
 
     The goal is a tenth of that, 0.21 nats for each of the 10 symbols, or a probability of 0.81.
 
-    Attributes:
-        length: T, the number of steps from the last symbol shown to the delimiter, at least 1.
-
     >>> task = Copy(length=3)
     >>> inputs, targets = task.batch(1, torch.Generator().manual_seed(0))
     >>> tuple(inputs.shape), targets[0, :13].unique().tolist(), round(task.trivial, 3)  # 13 blanks, then the symbols
     ((1, 23, 10), [8], 0.904)
     """
 
-    length: int
+    length: int  # T, the number of steps from the last symbol shown to the delimiter, at least 1
     symbols = 8
     wanted = 10
     blank, delimiter = 8, 9
@@ -111,16 +105,13 @@ class FlipFlop(Task):
     Without memory the best answer is any symbol, which is wrong 7 times of 8. The goal is 99 right answers of 100.
     (Liu et al.'s flip-flop language has two symbols, and reads in between.)
 
-    Attributes:
-        lag: the number of steps from the last write to the read, at least 1.
-
     >>> inputs, targets = FlipFlop(lag=20).batch(8, torch.Generator().manual_seed(0))
     >>> write, ignore, read = inputs[0, :, 8:].sum(dim=0).int().tolist()
     >>> tuple(inputs.shape), tuple(targets.shape), write + ignore, read
     ((8, 30, 11), (8,), 29, 1)
     """
 
-    lag: int
+    lag: int  # the number of steps from the last write to the read, at least 1
     symbols = 8
     writing = 10  # steps, of which the last one writes
     input_size = 11
@@ -162,9 +153,6 @@ class Counting(Task):
     Without memory the best answer is always the same: the share 2 / (length + 1) of all b are the last of their string,
     and the loss is the entropy of that share. The goal is a thousandth of it.
 
-    Attributes:
-        length: the largest n in training, at least 2.
-
     >>> inputs, targets = Counting.strings(torch.tensor([2]), steps=5)  # aabb
     >>> inputs[0].tolist()
     [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
@@ -172,7 +160,7 @@ class Counting(Task):
     [-1.0, -1.0, 0.0, 1.0, -1.0]
     """
 
-    length: int
+    length: int  # the largest n in training, at least 2
     input_size = 2
     output_size = 1
 

@@ -51,18 +51,14 @@ class Reversal(_Spelt):
 
     The letters are independent and uniform, so a model that has forgotten one can do no better than guess it.
 
-    Attributes:
-        longest: the number of letters of a source is uniform between 1 and this one.
-        letters: how many different letters there are, at most 26.
-
     >>> task = Reversal(longest=4)
     >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0), length=4)
     >>> task.read(source), task.written(target)
     ('pbqz', 'zqbp')
     """
 
-    longest: int
-    letters: int = 26
+    longest: int  # the number of letters of a source is uniform between 1 and this one
+    letters: int = 26  # how many different ones there are, at most 26
 
     @property
     def sources(self) -> str:
@@ -90,17 +86,13 @@ class Dates(_Spelt):
     The days are uniform over the years; the ways to write one are equally likely. Each way names the day, so the target
     is certain.
 
-    Attributes:
-        first: the first year, of four digits.
-        last: the last year.
-
     >>> task = Dates()
     >>> [(source, target)] = task.pairs(1, torch.Generator().manual_seed(0))
     >>> task.read(source), task.written(target)
     ('Wednesday the 13th of February, 2075', '2075-02-13')
     """
 
-    first: int = 1900
+    first: int = 1900  # the years, of four digits
     last: int = 2099
     ways: ClassVar[tuple[str, ...]] = (
         "{day} {month} {year}",
@@ -127,9 +119,9 @@ class Dates(_Spelt):
         first, last = (datetime.date(*day).toordinal() for day in ((self.first, 1, 1), (self.last, 12, 31)))
         days = torch.randint(first, last + 1, (count,), generator=generator).tolist()
         ways = torch.randint(len(self.ways), (count,), generator=generator).tolist()
-        pairs = []
+        sources, pairs = self.sources, []
         for date, way in zip(map(datetime.date.fromordinal, days), ways, strict=True):
-            source = [self.sources.index(letter) for letter in self.write(date, way)]
+            source = [sources.index(letter) for letter in self.write(date, way)]
             target = [2 + self.targets.index(letter) for letter in date.isoformat()]
             pairs.append((torch.tensor(source), torch.tensor([*target, STOP])))
         return pairs

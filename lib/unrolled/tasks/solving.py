@@ -42,24 +42,16 @@ class SequenceModel(nn.Module):
 class Outcome:
     """The outcome of `solve`.
 
-    Attributes:
-        success: whether the goal was reached.
-        diverged: whether the loss became infinite or NaN, which ends the training.
-        updates: the number of updates until success, divergence or the end of the budget.
-        losses: the training loss of each update.
-        scored: the updates after which new sequences were scored.
-        scores: the errors on these.
-
     >>> Outcome(success=True, updates=300).diverged
     False
     """
 
-    success: bool = False
-    diverged: bool = False
-    updates: int = 0
-    losses: list[float] = field(default_factory=list)
-    scored: list[int] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
+    success: bool = False  # whether the goal was reached
+    diverged: bool = False  # whether the loss became infinite or NaN, which ends the training
+    updates: int = 0  # until success, divergence or the end of the budget
+    losses: list[float] = field(default_factory=list)  # the training loss of each update
+    scored: list[int] = field(default_factory=list)  # the updates after which new sequences were scored
+    scores: list[float] = field(default_factory=list)  # the errors on these
 
 
 @torch.no_grad()

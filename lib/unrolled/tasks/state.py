@@ -22,10 +22,6 @@ class ShellGame(Task):
     permutations of five things, the smallest symmetric group that is not solvable (Barrington 1989), which networks of
     constant depth are believed unable to follow (Merrill et al. 2024).
 
-    Attributes:
-        length: T, the number of steps of a sequence.
-        cups: n, at least 2.
-
     >>> task = ShellGame(length=4, cups=3)
     >>> task.moves  # by symbol
     ((), (0, 1), (0, 2), (1, 2))
@@ -33,8 +29,8 @@ class ShellGame(Task):
     [[1, 1, 2, 0]]
     """
 
-    length: int
-    cups: int = 2
+    length: int  # T, the number of steps of a sequence
+    cups: int = 2  # n
 
     @property
     def moves(self) -> tuple[tuple[int, ...], ...]:

@@ -188,10 +188,10 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor)
             f"logits have shape {tuple(logits.shape)}, targets {tuple(targets.shape)} and mask {tuple(mask.shape)}; "
             "(batch, time, vocab_size) and twice (batch, time) are expected"
         )
-    if mask.dtype != torch.bool or not mask.any():
-        raise ValueError(
-            f"mask is {mask.dtype}, {int(mask.sum())} in sum; it must be of torch.bool, and True somewhere"
-        )
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask is {mask.dtype}; torch.bool is expected: use mask.bool()")
+    if not mask.any():
+        raise ValueError("the mask is False everywhere; a mean needs at least one target that counts")
     mask = mask.to(logits.device)
     kept = symbol_numbers(targets, name="targets").to(logits.device)[mask]  # (symbols,)
     check_range(kept, logits.shape[-1], "targets")
