@@ -51,8 +51,7 @@ def test_every_pass_reads_each_example_once_in_another_order():
     passes = [[examples.batch_of(update) for update in range(k, k + 4)] for k in (0, 4, 8)]
     seen = [[row for batch in batches for row in batch.inputs[:, 0].tolist()] for batches in passes]
     assert all(sorted(rows) == list(range(7)) for rows in seen) and len({tuple(rows) for rows in seen}) > 1
-    once = [batch.lengths.tolist() for batch in examples.once()]
-    assert once == [[3, 4], [5, 6], [7, 8], [9]]
+    assert sorted(sorted(batch.lengths.tolist()) for batch in passes[0]) == [[3, 4], [5, 6], [7, 8], [9]]
     again = Examples(pairs_of(lengths), 2, pad_tagged)
     assert torch.equal(again.batch_of(5).inputs, examples.batch_of(5).inputs)  # without the passes before
     other = Examples(pairs_of(lengths), 2, pad_tagged, seed=1)

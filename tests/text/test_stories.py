@@ -66,12 +66,11 @@ def test_words_cut_a_text_without_loss():
 # The floor
 
 
-def test_entropy_length_and_words_agree_with_the_sample(sample):
+def test_entropy_and_length_agree_with_the_sample(sample):
     grammar = stories.grammar()
     measured = {
         grammar.entropy(): [-story.log_prob for story in sample],
         grammar.expected_length(): [len(story.text) + 1 for story in sample],
-        grammar.expected_words(): [len(stories.words(f"{story.text}\n")) for story in sample],
     }
     for expected, values in measured.items():
         error = statistics.stdev(values) / math.sqrt(len(values))
@@ -88,8 +87,6 @@ def test_a_tiny_grammar_enumerated_whole():
     assert math.isclose(grammar.entropy(), -math.fsum(p * math.log(p) for p in every.values()), rel_tol=1e-12)
     length = math.fsum(p * (len(text) + 1) for text, p in every.items())
     assert math.isclose(grammar.expected_length(), length, rel_tol=1e-12)
-    words = math.fsum(p * len(stories.words(text + "\n")) for text, p in every.items())
-    assert math.isclose(grammar.entropy_per_word(), grammar.entropy() / words, rel_tol=1e-12)
     assert all(math.isclose(math.exp(story.log_prob), every[story.text], rel_tol=1e-12) for story in told)
 
 

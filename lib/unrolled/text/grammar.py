@@ -13,27 +13,6 @@ PRONOUNS = {"they": ("she", "he"), "them": ("her", "him"), "their": ("her", "his
 PRONOUNS |= {form.title(): (she.title(), he.title()) for form, (she, he) in PRONOUNS.items()}
 
 _SLOT = re.compile(r"\{(?:(\w+) )?(\w+)(?:=(\w+))?\}")
-_WORD = re.compile(r"'?[A-Za-z-]+|[^ ]")
-
-
-def words(text: str) -> list[str]:
-    r"""Return the words of a text: runs of letters and hyphens, and each punctuation mark and newline by itself.
-
-    An apostrophe begins a new word. Spaces are dropped.
-
-    >>> words("Mia's owl, half-awake, hooted.\n")
-    ['Mia', "'s", 'owl', ',', 'half-awake', ',', 'hooted', '.', '\n']
-    """
-    return _WORD.findall(text)
-
-
-def word_positions(text: str) -> list[int]:
-    """Return the index of the first character of each of the `words` of a text.
-
-    >>> word_positions("Mia's owl.")
-    [0, 3, 6, 9]
-    """
-    return [match.start() for match in _WORD.finditer(text)]
 
 
 class Slot(NamedTuple):
@@ -102,27 +81,19 @@ class Grammar:
         """Return the entropy of a derivation in nats: the mean of −log p over all derivations."""
         return self.expect(lambda part, left: -part.log_prob if isinstance(part, Rule) else math.log(left or 1))
 
-    def expected_length(self, size: Callable[[str], int] = len) -> float:
-        """Return the mean size of a story, its newline included: of its characters, or of what `size` counts."""
+    def expected_length(self) -> float:
+        """Return the mean number of characters of a story, its newline included."""
 
         def cost(part: str | Slot | Rule, left: int) -> float:
             if isinstance(part, Slot):
-                return fmean(size("".join(self.written(part.form, value))) for value in self.values[part.symbol])
-            return size(part) if isinstance(part, str) else 0
+                return fmean(len("".join(self.written(part.form, value))) for value in self.values[part.symbol])
+            return len(part) if isinstance(part, str) else 0
 
         return 1 + self.expect(cost)
-
-    def expected_words(self) -> float:
-        """Return the mean number of `words` in a story, its newline included."""
-        return self.expected_length(lambda text: len(words(text)))
 
     def entropy_per_character(self) -> float:
         """Return the floor in nats per character, newlines included."""
         return self.entropy() / self.expected_length()
-
-    def entropy_per_word(self) -> float:
-        """Return the floor in nats per word, newlines included."""
-        return self.entropy() / self.expected_words()
 
     def expect(self, cost: Callable[[str | Slot | Rule, int], float]) -> float:
         """Return the exact mean, over all derivations, of a cost summed over the texts, slots and rules of each.

@@ -94,11 +94,6 @@ class Examples:
         """Return the batch for an update, counted from 0; after the last batch of a pass comes the next pass."""
         return self._padded([self.pairs[row] for row in self._order(update // len(self))[update % len(self)]])
 
-    def once(self) -> list[Batch | PairBatch]:
-        """Return batches that hold every example once, the shortest first."""
-        batches = self._lengths.argsort(stable=True).split(self.batch)
-        return [self._padded([self.pairs[row] for row in rows.tolist()]) for rows in batches]
-
     @property
     def digest(self) -> str:
         """A short hash of the examples and their order."""

@@ -10,6 +10,7 @@ given text, the value to compare with is −log p of that text.
 
 import math
 import random
+import re
 import tomllib
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -18,9 +19,29 @@ from importlib import resources
 from itertools import accumulate
 from typing import NamedTuple, Self
 
-from unrolled.text.grammar import PRONOUNS, Grammar, Slot, word_positions, words
+from unrolled.text.grammar import PRONOUNS, Grammar, Slot
 
-__all__ = ["Draft", "Recall", "Story", "StoryCorpus", "corpus", "grammar", "word_positions", "words"]
+_WORD = re.compile(r"'?[A-Za-z-]+|[^ ]")
+
+
+def words(text: str) -> list[str]:
+    r"""Return the words of a text: runs of letters and hyphens, and each punctuation mark and newline by itself.
+
+    An apostrophe begins a new word. Spaces are dropped.
+
+    >>> words("Mia's owl, half-awake, hooted.\n")
+    ['Mia', "'s", 'owl', ',', 'half-awake', ',', 'hooted', '.', '\n']
+    """
+    return _WORD.findall(text)
+
+
+def word_positions(text: str) -> list[int]:
+    """Return the index of the first character of each of the `words` of a text.
+
+    >>> word_positions("Mia's owl.")
+    [0, 3, 6, 9]
+    """
+    return [match.start() for match in _WORD.finditer(text)]
 
 
 class Recall(NamedTuple):

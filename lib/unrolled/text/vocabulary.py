@@ -13,7 +13,6 @@ from unrolled.text.numbers import check_range, symbol_numbers
 UNKNOWN = "<unk>"
 NONE = -1  # in place of a token: before the beginning or after the end of a text, and for an n-gram never seen
 _WORD = re.compile(r"\n|\S+")
-_PRINTED = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")
 
 
 def split_words(text: str) -> list[str]:
@@ -26,17 +25,6 @@ def split_words(text: str) -> list[str]:
     ['the', 'cat', 'saw', '<unk>', '\n']
     """
     return _WORD.findall(text)
-
-
-def tokenise(text: str) -> list[str]:
-    r"""Return the words, numbers, punctuation marks and line breaks of a text as it is printed, in any script.
-
-    What an apostrophe or a hyphen joins is one word. All other white space is lost.
-
-    >>> tokenise("Half-awake, she didn't see 3 owls…\n")
-    ['Half-awake', ',', 'she', "didn't", 'see', '3', 'owls', '…', '\n']
-    """
-    return _PRINTED.findall(text)
 
 
 class _Symbols:
