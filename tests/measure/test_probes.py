@@ -23,6 +23,13 @@ def test_what_lies_on_a_line_is_found_and_noise_is_not():
     assert probes.linear_probe(*halves(torch.randn(900, 8), labels)) == pytest.approx(1 / 3, abs=0.07)
 
 
+def test_a_large_penalty_leaves_the_most_frequent_label():
+    labels = (torch.arange(400) % 4 == 0).long()
+    states = labels[:, None] + 0.1 * torch.randn(400, 2)
+    assert probes.linear_probe(*halves(states, labels)) == 1
+    assert probes.linear_probe(*halves(states, labels), penalty=1e4) == 0.75
+
+
 def test_what_takes_more_than_a_line_is_not_found():
     bits = torch.randint(2, (800, 2))
     exclusive = bits.sum(dim=1) % 2
