@@ -1,7 +1,9 @@
 """The page for instructors lists every exercise and every open task, and names the limits of the configuration."""
 
+import ast
 import re
 
+import numpy as np
 import pytest
 from traitlets.config import PyFileConfigLoader
 
@@ -33,3 +35,32 @@ def test_the_limits_named_are_those_of_the_configuration():
     (memory,) = re.findall(r"more than (\d+) GiB", limits)
     assert f"more than {config.Execute.timeout} seconds" in limits
     assert str(int(memory) * 2**30) in config.Execute.extra_arguments[0]
+
+
+def test_the_projects_last_cell_takes_an_honest_price_and_refuses_others(capsys):
+    def recent(text, ahead=-1):
+        """Count the last ten characters: honest, but for a look at the character so far ahead, if at one."""
+        seen = [
+            text[max(0, t - 10) : t] + (9 * text[t + ahead : t + ahead + 1] if ahead >= 0 else "")
+            for t in range(len(text))
+        ]
+        rows = np.array([[1 + part.count(symbol) for symbol in "abc"] for part in seen])
+        return rows / rows.sum(axis=1, keepdims=True)
+
+    page = (ROOT / "pages" / "capstone.md").read_text(encoding="utf8")
+    defined, cell = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    letters = np.random.default_rng(0)
+    training, test = ("".join(letters.choice(list("abc"), size)) for size in (3000, 400))
+    names = {"symbols": "abc", "training": training, "test": test, "predict": recent}
+    assert names.keys() == {getattr(node, "name", None) or node.targets[0].id for node in ast.parse(defined).body}
+    exec(cell, dict(names))
+    paid = -np.mean([np.log(row["abc".index(symbol)]) for row, symbol in zip(recent(test), test, strict=True)])
+    assert capsys.readouterr().out.startswith(f"{paid:.4f} nats per character; the 12-gram pays 1.")
+    for change, message in [
+        ({"predict": lambda text: recent(text, ahead=0)}, "rests on a later character"),
+        ({"predict": lambda text: recent(text, ahead=3)}, "rests on a later character"),
+        ({"predict": lambda text: 2 * recent(text)}, "no probabilities"),
+        ({"training": training + test[100:150]}, "the test repeats the training text"),
+    ]:
+        with pytest.raises(AssertionError, match=message):
+            exec(cell, names | change)
