@@ -247,10 +247,13 @@ def test_what_was_written_last_is_asked_for():
 def test_a_network_learns_letters_and_another_to_keep_a_symbol():
     learn = "(name, settings) => [...Unrolled.lessons[name](settings)].filter(Boolean)"
     letters = {"text": "abcab\n" * 400, "units": 12, "batch": 4, "steps": 8, "updates": 120, "every": 60, "order": 3}
-    reports = in_node(learn, "letters", letters | {"rate": 0.02, "limit": 1, "symbols": 3, "sample": 30, "seed": 1})
+    letters |= {"rate": 0.02, "limit": 1, "symbols": 3, "sample": 30, "seed": 1}
+    reports = in_node(learn, "letters", letters)
     assert [report["update"] for report in reports] == [0, 60, 120] and reports[0]["symbols"] == 3
     assert reports[0]["counted"] < 0.3 and reports[0]["heldOut"] > 1 and reports[-1]["heldOut"] < 0.25
     assert "ab□ab" in reports[-1]["sample"]  # of four kinds two have to share a number
+    reports = in_node(learn, "letters", letters | {"text": "abc" * 600 + "cba" * 67})  # what is held out is unlike it
+    assert reports[-1]["heldOut"] > 1 and reports[0]["counted"] > 1
     latch = {"core": "lstm", "units": 24, "rate": 0.02, "start": {"forget_bias": 3}, "batch": 16, "limit": 1}
     reports = in_node(learn, "latch", latch | {"lag": 1, "updates": 500, "every": 50, "scored": 8, "seed": 1})
     assert reports[0]["right"] < 0.3 and max(report["right"] for report in reports) > 0.9

@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMELESS = """figure => [...figure.querySelectorAll("button, input, select, textarea, svg[role=img], [role=group]")]
     .filter((each) => !(each.ariaLabel || each.labels?.length || (each.matches("button") && each.textContent.trim())))
     .map((each) => each.outerHTML.slice(0, 80))"""
-SMALL = {"units": 4, "rate": 0.01, "start": {}}
+SMALL = {"units": 3, "rate": 0.01, "start": {}}
 LAGS = {5: {"tanh": {"core": "rnn", **SMALL}, "LSTM": {"core": "lstm", **SMALL}}}
 GIVEN = {  # what chapters give, here so small that a training ends soon
-    "learns": {"text": "once upon a time\n" * 150, "settings": {"updates": 20, "every": 5, "order": 3, "units": 8}},
-    "latches": {"lags": LAGS, "lag": 5, "settings": {"updates": 20, "every": 5, "scored": 1, "batch": 4}},
+    "learns": {"text": "once upon a time\n" * 150, "settings": {"updates": 900, "every": 300, "order": 3, "units": 16}},
+    "latches": {"lags": LAGS, "lag": 5, "settings": {"updates": 900, "every": 300, "scored": 1}},
 }
 
 
@@ -45,7 +45,7 @@ def race(page):
     expect(page.locator(".pg-race rect")).to_have_count(3 * (words - 3))
     page.get_by_role("button", name="Play").click()
     expect(page.locator(".pg-race rect")).to_have_count(3 * words)
-    says(page, r"after the last Ben, .* RNN .*, LSTM .*, GRU \d\d\s%")
+    says(page, r"^30 words after the last Ben, .* RNN .*, LSTM .*, GRU \d\d\s%")
     tall = float(page.locator(".pg-of-gru").last.get_attribute("height"))
     assert tall == pytest.approx(28 * live.descriptions()["race"]["data"]["heroes"]["Ben"]["chances"]["gru"][-1] / 1e4)
 
@@ -89,10 +89,13 @@ def looks(page):
 
 def trains(page):
     page.get_by_role("button", name="Step").click()
-    says(page, "after 0 updates|Update 0 of 20")
+    says(page, "after 0 updates|Update 0 of 900")
+    page.get_by_role("button", name="Train").click()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Train")).to_be_enabled()
     page.get_by_role("button", name="Train").click()
     expect(page.get_by_role("button", name="Train")).to_be_disabled(timeout=30_000)
-    says(page, "after 20 updates|Update 20 of 20")
+    says(page, "after 900 updates|Update 900 of 900")
     page.get_by_role("button", name="Start again").click()
     says(page, "Press Train")
 
@@ -109,6 +112,7 @@ def keeps(page):
     says(page, "Step 4 of 6, b: of 3.00 the forget gate keeps 3.00, the input gate adds −1.00")
     page.get_by_label("f, forget gate").fill("0.5")
     expect(page.locator(".pg-formulas")).to_contain_text("= 0.50 · 3.00 + 1.00 · (−1.00) = 0.50")
+    says(page, "= 1.00 · 0.46 = 0.46", ".pg-formulas")
     page.get_by_label("task").select_option("write, ignore, read")
     says(page, "The cell holds 0.90 and shows 0.00.")
 
