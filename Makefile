@@ -21,7 +21,6 @@ NBVAL := ls chapters/*.ipynb | xargs -P 2 -I CHAPTER sh -c 'export UNROLLED_FIGU
 	status=$$?; if [ $$status = 0 ]; then echo "CHAPTER `echo "$$report" | tail -n 1`"; else echo "$$report"; fi; exit $$status'
 SPREAD := --numprocesses logical --maxprocesses 4 --dist worksteal
 CHROMIUM ?= chromium
-ON_GPU := gpu-writing gpu-layers wikitext-2-ladder ladder-further-tuning ladder-further
 LINT := $(RUN) -m ruff check --quiet --no-cache --output-format=concise .
 FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib lab tests tools benchmarks chapters solutions
 # Biome, which npm fetches once, at the version that its settings name.
@@ -93,7 +92,7 @@ claims: environment  ## every chapter's asserts under five fresh seeds (CHAPTER=
 	@$(NOTEBOOKS) claims $(CHAPTER)
 
 gpu: environment  ## on a GPU: experiments that need one, chapters at full size, solutions; goes on where it stopped
-	@UNROLLED_DEVICE=cuda $(RUN) -m lab records $(ON_GPU)
+	@UNROLLED_DEVICE=cuda $(RUN) -m lab records
 	@$(NOTEBOOKS) gpu $(CHAPTER)
 
 address:  ## put address and version where they stand (URL=https://github.com/you/unrolled: another address)

@@ -57,7 +57,8 @@ def kept(path: Path) -> Path:
 @cache
 def library() -> str:
     """Return a hash of the library, of what it reads, and of the pins; the playground's scripts load by themselves."""
-    files = [path for path in sorted((ROOT / "lib").rglob("*")) if path.suffix in (".py", ".json", ".toml", ".txt")]
+    files = [path for path in sorted((ROOT / "lib" / "unrolled").rglob("*")) if path.is_file()]
+    files = [path for path in files if path.suffix != ".pyc" and "browser" not in path.parts]
     files += [ROOT / "requirements.txt", ROOT / "constraints.txt"]
     read = [(str(path.relative_to(ROOT)), path.read_bytes()) for path in files]
     return hashlib.sha256(repr(read).encode()).hexdigest()

@@ -32,7 +32,7 @@ def write(path: Path, *cells: str) -> Path:
 @pytest.fixture
 def project(tmp_path, monkeypatch) -> Path:
     """A small project: a library, a record, pins, and a chapter that draws."""
-    for name in ("lib/unrolled/rnn.py", "lib/unrolled/records/coin.json", "requirements.txt", "constraints.txt"):
+    for name in ("lib/unrolled/rnn.py", "lib/unrolled/records/coin.jsonl", "requirements.txt", "constraints.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("1")
     for name in ("chapters", "figures"):
@@ -65,7 +65,7 @@ def test_what_is_stored_is_the_same_each_time_and_is_not_run_again(project, chap
 
 
 @pytest.mark.parametrize(
-    "change", ["lib/unrolled/rnn.py", "lib/unrolled/records/coin.json", "constraints.txt", "code", "UNROLLED_SEED"]
+    "change", ["lib/unrolled/rnn.py", "lib/unrolled/records/coin.jsonl", "constraints.txt", "code", "UNROLLED_SEED"]
 )
 def test_everything_that_decides_what_a_notebook_shows_counts(project, chapter, change, monkeypatch):
     before = notebooks.kept(chapter)
