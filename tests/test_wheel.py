@@ -21,7 +21,7 @@ import unrolled
 from unrolled import records
 from unrolled.text import stories
 
-print(Path(unrolled.__file__).parent, all(records.load(name, complete=False) for name in records.names()))
+print(Path(unrolled.__file__).parent, all(records.load(name) for name in records.names()))
 print(stories.corpus(1).text, end="")
 """
 

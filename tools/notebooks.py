@@ -24,7 +24,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 600  # seconds that a cell may take, on a busy machine, too
 SEEDS = (1, 2, 3, 4, 5)
-SWITCHES = ("UNROLLED_PROFILE", "UNROLLED_DEVICE", "UNROLLED_SEED", "UNROLLED_THREADS")
+SWITCHES = ("UNROLLED_PROFILE", "UNROLLED_DEVICE", "UNROLLED_SEED")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # A list of fonts of the book's own: the user's may be of another Matplotlib, which then complains in a chapter.
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "_build" / "matplotlib"))

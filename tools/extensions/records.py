@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 from extensions import cells, fill
 from unrolled import records
 
+ROOT = Path(__file__).resolve().parents[2]
 TABLE = """\
 :::{list-table}
 :header-rows: 1
@@ -20,6 +21,7 @@ TABLE = """\
   - chapters
   - measured
 """
+RUN = {name for file in ROOT.glob("lab/*.py") for name in re.findall(r'^ +"([\w-]+)",$', file.read_text("utf8"), re.M)}
 NAMED = re.compile(r"\bload\(f?\"([^\"]+)\"")
 LINKED = re.compile(r"records\.html#record-([\w-]+)\"")
 
@@ -30,7 +32,7 @@ def entries(root: Path) -> str:
     rows = []
     for name in records.names():
         readers = [chapter for chapter, patterns in reads.items() if any(fnmatchcase(name, x) for x in patterns)]
-        rows.append(entry(name, records.load(name, complete=False), readers))
+        rows.append(entry(name, records.load(name), readers))
     return f"{TABLE}{chr(10).join(rows)}\n:::\n"
 
 
@@ -47,9 +49,10 @@ def read_in(chapter: Path) -> set[str]:
 
 def entry(name: str, record: records.Record, readers: list[Path]) -> str:
     """Return the row of the table that is about one record; what it measures, and how, is folded."""
-    library = f"{record.circumstances('versions')}; commit {record.circumstances('commit')}"
-    facts = {"Contenders": ", ".join(f"`{label}`" for label in record.contenders), "Library": library}
-    facts |= {"Missing": plain(", ".join(record.missing)), "Command": f"`python -m lab run {name} --record`"}
+    library = f"{record.environment('versions')}; commit {record.environment('commit')}"
+    trials, again = sum(len(result.trials) for result in record.values()), f"`python -m lab run {name} --record`"
+    facts = {"Labels": ", ".join(f"`{label}`" for label in record), "Trials": str(trials) * bool(trials)}
+    facts |= {"Library": library, "Command": again if name in RUN else "its code has gone; the commit has it"}
     lines = [f"- {fact}: {text}" for fact, text in facts.items() if text]
     for metric, (unit, about, axes) in record.metrics.items():
         by = f", by {' and '.join(f'`{axis}`' for axis in axes)}" if axes else ""
