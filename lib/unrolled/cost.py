@@ -27,6 +27,10 @@ class Cost(NamedTuple):
             left out, as in `torch.utils.flop_counter`.
         kept: how many numbers a token leaves behind for the backward pass, the layer's input included.
         state: how many numbers are carried from one token to the next when the network is used.
+
+    Example:
+        >>> Cost(8, 16, 3, 1) + Cost(2, 4, 1, 0)
+        Cost(parameters=10, flops=20, kept=4, state=1)
     """
 
     parameters: Any

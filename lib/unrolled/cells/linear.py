@@ -16,6 +16,15 @@ class LinearCell(Cell):
 
     Neither a_t nor b_t depends on the state, so a whole sequence is one `scan`. A subclass gives both. The arguments
     are those of `Cell`; no block has recurrent weights.
+
+    Example:
+        >>> from unrolled.cells import unroll
+        >>> class LeakyCell(LinearCell):
+        ...     def coefficients(self, projected):
+        ...         return {"a": torch.full_like(projected, 0.9), "b": 0.1 * projected}
+        >>> states, h = unroll(LeakyCell(3, 4, blocks=["h"]), torch.zeros(2, 5, 3))
+        >>> states.shape, h.shape
+        (torch.Size([2, 5, 4]), torch.Size([2, 4]))
     """
 
     def __init__(self, *sizes_and_names: Any, **options: Any):

@@ -25,7 +25,12 @@ class RecordError(RuntimeError):
 
 
 class Metric(NamedTuple):
-    """One thing that was measured: its unit, what it is, and the names of its axes after that of the seeds."""
+    """One thing that was measured: its unit, what it is, and the names of its axes after that of the seeds.
+
+    Example:
+        >>> Metric("nats per character", "what it cost at each score", ("score",)).axes
+        ('score',)
+    """
 
     unit: str
     about: str
@@ -33,7 +38,12 @@ class Metric(NamedTuple):
 
 
 class Provenance(str):
-    """Where a record came from, in one line: plain where it is printed, small and with a link where it is displayed."""
+    """Where a record came from, in one line: plain where it is printed, small and with a link where it is displayed.
+
+    Example:
+        >>> print(Provenance("coin", "3 seeds, 1 s"))
+        Record: coin (3 seeds, 1 s)
+    """
 
     name: str
 
@@ -103,6 +113,12 @@ class Record(Mapping[str, Result]):
         seeds: how many runs each label has in a complete record.
         metrics: what was measured, by name; a label may lack some.
         results: what was measured under each label.
+
+    Example:
+        >>> fair = Result("fair", [{"seed": 0, "metrics": {"heads": 3}}, {"seed": 1, "metrics": {"heads": 5}}])
+        >>> record = Record("coin", "Toss a coin", 2, {"heads": Metric("throws", "how often")}, {"fair": fair})
+        >>> list(record), record["fair"]["heads"].tolist()
+        (['fair'], [3, 5])
     """
 
     name: str
