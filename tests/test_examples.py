@@ -42,9 +42,7 @@ def public_classes(module: ModuleType) -> Iterator[type]:
             yield offered
 
 
-@pytest.mark.parametrize(
-    "room", sorted(set(ROOMS) - {"__main__"})
-)  # not for readers
+@pytest.mark.parametrize("room", sorted(set(ROOMS) - {"__main__"}))  # not for readers
 def test_every_public_class_has_an_example(room):
     classes = public_classes(importlib.import_module(f"unrolled.{room}"))
     assert [cls.__qualname__ for cls in classes if ">>>" not in (cls.__doc__ or "")] == []
