@@ -30,7 +30,7 @@ def entries(root: Path) -> str:
     rows = []
     for name in records.names():
         readers = [chapter for chapter, patterns in reads.items() if any(fnmatchcase(name, x) for x in patterns)]
-        rows.append(entry(name, records.load(name, complete=False), readers))
+        rows.append(entry(name, records.load(name), readers))
     return f"{TABLE}{chr(10).join(rows)}\n:::\n"
 
 
@@ -47,22 +47,16 @@ def read_in(chapter: Path) -> set[str]:
 
 def entry(name: str, record: records.Record, readers: list[Path]) -> str:
     """Return the row of the table that is about one record; what it measures, and how, is folded."""
-    library = f"{record.circumstances('versions')}; commit {record.circumstances('commit')}"
-    facts = {"Contenders": ", ".join(f"`{label}`" for label in record.contenders), "Library": library}
-    facts |= {"Missing": plain(", ".join(record.missing)), "Command": f"`python -m lab run {name} --record`"}
-    lines = [f"- {fact}: {text}" for fact, text in facts.items() if text]
+    library = f"{record.environment('versions')}; commit {record.environment('commit')}"
+    lines = [f"- Runs: {', '.join(f'`{label}`' for label in record)}", f"- Library: {library}"]
+    lines.append(f"- Command: `python -m lab run {name} --record`")
     for metric, (unit, about, axes) in record.metrics.items():
         by = f", by {' and '.join(f'`{axis}`' for axis in axes)}" if axes else ""
         lines.append(f"- `{metric}`{by}{f', in {plain(unit)}' if unit else ''}: {plain(about)}")
     details = "\n".join(["<details><summary>details</summary>", "", *lines, "", "</details>"])
     chapters = ", ".join(f"[{int(path.name[:2])}](../chapters/{path.name})" for path in readers)
-    cells = (
-        f"[`{name}`]{{#record-{name}}}",
-        f"{plain(record.title)}\n\n{details}",
-        chapters,
-        str(record.provenance().text),
-    )
-    first, *others = (indent(cell, "    ").lstrip() for cell in cells)
+    place, about = f"[`{name}`]{{#record-{name}}}", f"{plain(record.title)}\n\n{details}"
+    first, *others = (indent(cell, "    ").lstrip() for cell in (place, about, chapters, record.provenance().text))
     return "\n".join([f"* - {first}", *(f"  - {cell}".rstrip() for cell in others)])
 
 

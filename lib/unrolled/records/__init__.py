@@ -179,7 +179,7 @@ def load(name: str, *, folder: Path | None = None) -> Record:
         head = json.loads(head)
         metrics = {metric: Metric(unit, about, tuple(axes)) for metric, (unit, about, axes) in head["metrics"].items()}
         record = Record(head["name"], head["title"], head["seeds"], metrics, results)
-        for number, line in enumerate(lines, start=2):
+        for number, line in enumerate(lines, start=2):  # noqa: B007, since the message names it
             run = json.loads(line)
             if run.pop("digest") != digest(run):
                 raise ValueError("it is not as it was measured")
