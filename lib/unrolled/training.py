@@ -100,9 +100,11 @@ class Recipe:
     def rate(self, update: int) -> float:
         """Return the learning rate of an update, 0 … updates − 1.
 
-        constant    learning_rate
-        cosine      learning_rate · (update + 1) / W                in the first W updates, the warm-up
-                    learning_rate · ½ (1 + cos π p)                 after it, with p rising from 0 to 1
+            constant    learning_rate
+            cosine      learning_rate · (update + 1) / W                in the first W updates, the warm-up
+                        learning_rate · ½ (1 + cos π p)                 after it, with p rising from 0 to 1
+
+        The cosine is that of Loshchilov & Hutter (2017), without restarts.
         """
         if self.schedule == "constant":
             return self.learning_rate

@@ -43,7 +43,7 @@ def prepared(lines: list[str]) -> list[str]:
         elif line and not section and not block and (number == 0 or not lines[number - 1]):
             made += [".. parsed-literal::", ""]
             block = True
-        made.append(escaped(line) if block else line)
+        made.append(escaped(line) if block else re.sub(r"\*\*(?=\w+: )", r"\\*\\*", line))  # of names after others
     return made
 
 

@@ -59,13 +59,8 @@ def entry(name: str, record: records.Record, readers: list[Path]) -> str:
         lines.append(f"- `{metric}`{by}{f', in {plain(unit)}' if unit else ''}: {plain(about)}")
     details = "\n".join(["<details><summary>details</summary>", "", *lines, "", "</details>"])
     chapters = ", ".join(f"[{int(path.name[:2])}](../chapters/{path.name})" for path in readers)
-    cells = (
-        f"[`{name}`]{{#record-{name}}}",
-        f"{plain(record.title)}\n\n{details}",
-        chapters,
-        str(record.provenance().text),
-    )
-    first, *others = (indent(cell, "    ").lstrip() for cell in cells)
+    place, about = f"[`{name}`]{{#record-{name}}}", f"{plain(record.title)}\n\n{details}"
+    first, *others = (indent(cell, "    ").lstrip() for cell in (place, about, chapters, record.provenance().text))
     return "\n".join([f"* - {first}", *(f"  - {cell}".rstrip() for cell in others)])
 
 
