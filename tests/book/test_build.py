@@ -98,6 +98,7 @@ def test_without_an_address_there_are_no_buttons_and_without_npm_no_scripts(owne
     options = made["sphinx"]["config"]
     assert ("launch_buttons" in made) == has and (options["myst_substitutions"]["colab"] == book.NO_COLAB) != has
     assert ("mathjax_path" in options) != has and ("sphinx_sitemap" in options["extensions"]) == has
+    assert any(name.startswith(("ogp_", "sitemap_")) for name in options) == has
 
 
 def test_a_script_that_is_not_the_pinned_one_is_refused_and_without_npm_that_is_said(tmp_path, monkeypatch):
