@@ -135,7 +135,7 @@ def test_the_recipe_begins_as_it_says(core, gate, bias):
         for block in map(cell.block, cell.blocks):
             if block.W_hh is not None:
                 assert torch.allclose(block.W_hh @ block.W_hh.T, torch.eye(cell.hidden_size), atol=1e-5)
-                assert block.W_xh.abs().max() <= cell.hidden_size**-0.5  # PyTorch's
+                assert abs(block.W_xh.std() * cell.input_size**0.5 - 1) < 0.1
 
 
 def test_gates_begin_by_the_rule_where_the_lag_is_known():
