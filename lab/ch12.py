@@ -51,7 +51,7 @@ def sequence_layer(config: Config, dtype: torch.dtype = torch.float32) -> Sequen
         theirs = cell.torch_layer(size, size, batch_first=True).to(settings.device(), dtype)
         return lambda inputs: theirs(inputs)[0]
     ours = cell(size, size).to(settings.device(), dtype)
-    return lambda inputs: cells.unroll(ours, inputs)[0]
+    return lambda inputs: cells.unroll(ours, inputs, plain=kind in ("lstm", "gru"))[0]  # step by step, beside PyTorch's
 
 
 def cached_step(layer: nn.TransformerEncoderLayer, x: torch.Tensor, cache: torch.Tensor, position: int) -> torch.Tensor:

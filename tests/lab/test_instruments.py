@@ -273,7 +273,7 @@ def test_recomputing_the_layers_of_a_transformer_changes_no_gradient():
     torch.testing.assert_close(*gradients)
 
 
-@pytest.mark.parametrize("label", ["lstm float32", "transformer float32"])
+@pytest.mark.parametrize("label", ["gru float32", "transformer float32"])
 @torch.no_grad()
 def test_the_operations_are_those_that_pytorch_counts(label):
     config = small("gpu-layers", label, length=6)
