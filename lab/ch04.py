@@ -1,6 +1,5 @@
 """Chapter 4: what becomes of the gradient of a vanilla language model: before, during and after training."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from lab.training import NATS, fit, model_of, recipe_of
 from unrolled import cells, settings
 from unrolled.measure import evaluate, gradients
 from unrolled.models import LanguageModel
-from unrolled.training import TrainingDiverged, train
+from unrolled.training import train
 
 
 def untrained(config: Config, vocab_size: int) -> LanguageModel:
@@ -38,10 +37,7 @@ def untrained(config: Config, vocab_size: int) -> LanguageModel:
 def trial(config: Config, seed: int, folder: Path) -> dict:
     """Train a network at one of the rates; all begin with the same weights."""
     read = encoded(config)
-    try:
-        network = fit(config | {"validations": 0}, seed, folder, text=read, untrained=partial(untrained, config)).model
-    except TrainingDiverged:
-        return {CHOSEN_BY: math.inf}
+    network = fit(config | {"validations": 0}, seed, folder, text=read, untrained=partial(untrained, config)).model
     return {CHOSEN_BY: evaluate(network, read.held_out).nats_per_symbol}
 
 

@@ -6,7 +6,6 @@ chosen.
 """
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,6 @@ from lab.texts import Encoded, encoded
 from lab.training import CURVE, NATS, PARAMETERS, SECONDS, TRAINING_NATS, UPDATES, fit, parameters, training_nats
 from unrolled.measure import evaluate, mixed, token_nats
 from unrolled.ngram import Counts, ModifiedKneserNey
-from unrolled.training import TrainingDiverged
 
 ORDERS = [5, 6, 7, 8, 9]
 SHARES = np.linspace(0.05, 0.95, 19).round(2).tolist()
@@ -167,10 +165,7 @@ def trial(config: Config, seed: int, folder: Path) -> dict:
     """Train a network on the part of the text that is published for training; score the rest of that."""
     part = {**config, "text": config["text"] | {"three_parts": True}, "validations": 0}
     read = encoded(part)
-    try:
-        network = fit(part, seed, folder, text=read, name="part").model
-    except TrainingDiverged:
-        return {CHOSEN_BY: math.inf}
+    network = fit(part, seed, folder, text=read, name="part").model
     return {CHOSEN_BY: evaluate(network, read.held_out).nats_per_symbol}
 
 

@@ -20,7 +20,7 @@ import torch
 from unrolled import records, settings
 from unrolled.models import KINDS
 from unrolled.records import Metric, Record, Result, digest
-from unrolled.training import Recipe
+from unrolled.training import Recipe, TrainingDiverged
 
 Config = dict[str, Any]
 """What is run, as its author writes it: anything that JSON can hold, and no default."""
@@ -63,8 +63,8 @@ def with_setting(config: Config, setting: Setting) -> Config:
 class Experiment:
     """A question that takes an hour or a GPU, with all that is needed to measure the answer.
 
-    Where settings are tried, each is run once from seed 0; the one with the lowest `CHOSEN_BY` is then run from every
-    seed, and the trials stay in the record.
+    Where settings are tried, each is run once, from seed 0; the one with the lowest `CHOSEN_BY` is then run from the
+    other seeds, too, and the trials stay in the record. One that diverges is never chosen.
 
     Attributes:
         name: what ``python -m lab run`` calls it.
@@ -195,12 +195,20 @@ def run(
             works = [Work(label, works[0].seed, None, config) for label, config in experiment.runs.items()]
         else:
             works = works[:1]
-        for line in _measured(experiment, works, folder):
+        for line in _tried(experiment, works[0], into) or _measured(experiment, works, folder):
             _write(experiment, into, line)
             tell(
                 f"{experiment.name}  {line['label']}  {line.get('trial', '')}  seed {line['seed']}  {line['seconds']} s"
             )
     return recorded(experiment, into)
+
+
+def _tried(experiment: Experiment, work: Work, folder: Path) -> list[dict]:
+    """Return the line of a run that was measured as a trial; none where there is no such trial."""
+    if work.setting is not None or experiment.trial is not None:
+        return []
+    lines = [line for line in _lines(experiment, folder, work.label) if line["config"] == work.config]
+    return [{name: line[name] for name in line if name not in ("trial", "digest")} for line in lines if work.seed == 0]
 
 
 def _measured(experiment: Experiment, works: list[Work], folder: Path) -> list[dict]:
@@ -211,7 +219,12 @@ def _measured(experiment: Experiment, works: list[Work], folder: Path) -> list[d
     resumed, started = place.exists(), time.perf_counter()
     place.mkdir(parents=True, exist_ok=True)
     measure = experiment.trial if setting is not None and experiment.trial else experiment.measure
-    of_each = measure(unit, seed, place) if experiment.together else {works[0].label: measure(config, seed, place)}
+    try:
+        of_each = measure(unit, seed, place) if experiment.together else {works[0].label: measure(config, seed, place)}
+    except TrainingDiverged:
+        if setting is None:
+            raise
+        of_each = {works[0].label: {CHOSEN_BY: math.inf}}
     seconds = None if resumed else round((time.perf_counter() - started) / len(works), 1)
     lines = []
     for label, metrics in of_each.items():
@@ -222,8 +235,6 @@ def _measured(experiment: Experiment, works: list[Work], folder: Path) -> list[d
             experiment.check(metrics, unit[label])
             line["axes"] = {name: list(values) for name, values in experiment.axes(unit[label]).items()}
         lines.append(plain(line | {"metrics": metrics, "seconds": seconds, "environment": environment()}))
-    if setting is not None and experiment.trial is None:
-        lines[0]["metrics"].setdefault(CHOSEN_BY, math.inf)
     return lines
 
 

@@ -9,7 +9,7 @@ import torch
 
 import lab
 from lab import names
-from lab.experiment import digest, missing, model, recipe, text
+from lab.experiment import CHOSEN_BY, digest, missing, model, recipe, text
 from lab.training import answers, fit, model_of, recipe_of
 from small_experiments import CHARACTERS, config_of, little_held_out, shrunk
 from unrolled import records
@@ -52,6 +52,18 @@ def test_an_experiment_measures_what_it_declares(name, tmp_path):
         pytest.skip(f"a corpus is not here ({error})")
     experiment.check(metrics, config)
     assert metrics and {*metrics} <= {*experiment.metrics}
+
+
+@pytest.mark.parametrize("name", [name for name, each in EXPERIMENTS.items() if each.trial])
+def test_a_trial_says_what_it_is_chosen_by(name, tmp_path):
+    experiment = EXPERIMENTS[name]
+    label, *_ = experiment.trials
+    try:
+        with little_held_out():
+            found = experiment.trial(shrunk(experiment, config_of(experiment, label)), 0, tmp_path)
+    except CorpusError as error:
+        pytest.skip(f"a corpus is not here ({error})")
+    assert {*found} == {CHOSEN_BY} and 0 < found[CHOSEN_BY] < 10
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
