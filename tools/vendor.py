@@ -19,6 +19,18 @@ PACKAGES = {
             "es5/output/chtml/fonts": "mathjax/es5/output/chtml/fonts",
         },
     ),
+    "@fontsource-variable/source-serif-4@5.3.1": (
+        "8c452853c74be1e43e9fbfe76321c26f4678a2d431e93209ff1d9faec03fd96f",
+        {
+            "files/source-serif-4-latin-wght-normal.woff2": "fonts/source-serif.woff2",
+            "files/source-serif-4-latin-wght-italic.woff2": "fonts/source-serif-italic.woff2",
+            "LICENSE": "fonts/source-serif-licence.txt",
+        },
+    ),
+    "@fontsource-variable/inter@5.3.0": (
+        "d26710dd38e7217484a1d47ee76c024977ec550548876f26d06ed1844af09a14",
+        {"files/inter-latin-wght-normal.woff2": "fonts/inter.woff2", "LICENSE": "fonts/inter-licence.txt"},
+    ),
 }
 SLIDES = {
     "reveal.js@5.2.1": (
