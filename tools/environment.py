@@ -1,7 +1,7 @@
 """Make ``.venv`` with everything that builds and validates the book, or say in one line what stands in the way.
 
-Any Python 3 can run this file; the one that does becomes the environment's. A stamp is written after the last
-step only, so an installation that was interrupted starts over, and one that is complete takes no time.
+Any Python 3 can run this file; the one that does becomes the environment's. A stamp is written last, so that an
+installation that was interrupted starts over, and one that is complete takes no time.
 """
 
 import hashlib

@@ -12,7 +12,6 @@ import io
 import os
 import re
 import shutil
-import time
 from functools import cache
 from pathlib import Path
 
@@ -30,16 +29,12 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "_build" / "matplotlib"))
 
 
-class ChapterError(RuntimeError):
+class ChapterError(SystemExit):
     """Notebooks did not run to their ends; the message names each, with the cell and the cause."""
 
 
 def chapters(only: str = "") -> list[Path]:
-    """Return the chapters in order, or those whose name starts with `only`.
-
-    Raises:
-        SystemExit: no chapter's name starts with it.
-    """
+    """Return the chapters in order, or those whose name starts with `only`."""
     paths = sorted(ROOT.glob(f"chapters/{only}*.ipynb"))
     if only and not paths:
         raise SystemExit(f"no chapter starts with {only!r}; there are: {', '.join(p.stem for p in chapters())}")
@@ -57,10 +52,9 @@ def kept(path: Path) -> Path:
 @cache
 def library() -> str:
     """Return a hash of the library, of what it reads, and of the pins; the playground's scripts load by themselves."""
-    files = [path for path in sorted((ROOT / "lib" / "unrolled").rglob("*")) if path.is_file()]
+    files = [path for path in sorted((ROOT / "lib" / "unrolled").rglob("*.*")) if path.is_file()]
     files = [path for path in files if path.suffix != ".pyc" and "browser" not in path.parts]
-    files += [ROOT / "requirements.txt", ROOT / "constraints.txt"]
-    read = [(str(path.relative_to(ROOT)), path.read_bytes()) for path in files]
+    read = [(path.name, path.read_bytes()) for path in (*files, ROOT / "requirements.txt", ROOT / "constraints.txt")]
     return hashlib.sha256(repr(read).encode()).hexdigest()
 
 
@@ -73,8 +67,7 @@ def figures_of(path: Path) -> Path:
 def executed(paths: list[Path], at_once: int = 2) -> dict[Path, nbformat.NotebookNode]:
     """Return each notebook with its present text and the outputs of its present code, having run what has none yet.
 
-    Raises:
-        ChapterError: some failed; all others have run and are kept.
+    Where some fail, a `ChapterError` names them; all others have run and are kept.
     """
     new = [path for path in paths if not kept(path).is_dir()]
     if new:
@@ -85,22 +78,20 @@ def executed(paths: list[Path], at_once: int = 2) -> dict[Path, nbformat.Noteboo
 
 
 async def _run_all(paths: list[Path], at_once: int) -> list[str]:
-    """Run notebooks, so many at a time; return what failed."""
+    """Run notebooks, so many at a time, each in a fresh kernel, and keep the copies; return what failed."""
     turns = asyncio.Semaphore(at_once)
 
     async def one(path: Path) -> str | None:
         async with turns:
-            started = time.monotonic()
             failure = await _run(path)
-            verdict = "failed" if failure else f"{time.monotonic() - started:.0f} s"
-            print(f"  {path.parent.name}/{path.stem:<32} {verdict}", flush=True)
+            print(f"  {path.parent.name}/{path.stem:<32} {'failed' if failure else 'done'}", flush=True)
             return failure
 
     return list(filter(None, await asyncio.gather(*map(one, paths))))
 
 
 async def _run(path: Path) -> str | None:
-    """Run one notebook in a fresh kernel and keep the copy; return what failed, or None."""
+    """Run one notebook and keep the copy; return what failed, or None."""
     folder, notebook = kept(path), nbformat.read(path, as_version=4)
     place = folder.with_suffix(f".{os.getpid()}")
     (place / "figures").mkdir(parents=True)
@@ -192,10 +183,7 @@ def main() -> None:
     parser.add_argument("command", choices=commands, help="; ".join(f"{n}: {c.__doc__}" for n, c in commands.items()))
     parser.add_argument("only", nargs="?", default="", help="how the notebook's name starts, such as 02")
     arguments = parser.parse_args()
-    try:
-        commands[arguments.command](arguments.only)
-    except ChapterError as error:
-        raise SystemExit(f"\n{error}") from None
+    commands[arguments.command](arguments.only)
 
 
 if __name__ == "__main__":
