@@ -12,19 +12,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HOLDER = re.compile(r'^Repository = "https://github\.com/([^/"]+)/([^/"]+)"$', re.MULTILINE)
 VERSION = re.compile(r'^version = "([^"]+)"$', re.MULTILINE)
-NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?"
 
 
 def parse(url: str) -> tuple[str, str]:
-    """Return the owner and the name in a repository's address.
-
-    Raises:
-        ValueError: it is not the address of a GitHub repository.
-    """
-    match = re.fullmatch(rf"https://github\.com/({NAME})/({NAME}?)(?:\.git)?/?", url.strip())
-    if not match:
-        raise ValueError(
-            f"{url!r} is not a repository's address; right is: make address URL=https://github.com/you/unrolled"
+    """Return the owner and the name in a repository's address."""
+    if not (match := re.fullmatch(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?", url.strip())):
+        raise SystemExit(
+            f"{url!r} is no repository's address; right is: make address URL=https://github.com/you/unrolled"
         )
     return match[1], match[2]
 
@@ -54,12 +48,9 @@ def move(root: Path, url: str | None = None) -> list[Path]:
     old, version = HOLDER.search(project).groups(), VERSION.search(project)[1]
     new = parse(url) if url else old
     for path in files(root):
-        try:
-            text = path.read_bytes().decode("utf8")
-        except UnicodeDecodeError:
-            continue
+        text = path.read_bytes().decode("utf8", "surrogateescape")  # a picture has neither
         if (made := moved(text, old, new, version)) != text:
-            path.write_bytes(made.encode("utf8"))
+            path.write_bytes(made.encode("utf8", "surrogateescape"))
             changed.append(path)
     return changed
 
@@ -68,11 +59,8 @@ def main() -> None:
     """Move the book."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url", nargs="?", help="such as https://github.com/you/unrolled (default: as it is)")
-    try:
-        changed = move(ROOT, parser.parse_args().url)
-    except ValueError as error:
-        raise SystemExit(str(error)) from None
-    print("\n".join(f"  {path.relative_to(ROOT)}" for path in changed) or "  nothing to change")
+    for path in move(ROOT, parser.parse_args().url):
+        print(path.relative_to(ROOT))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ itself is put at the end of the cell, before its hints. What is already there is
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import yaml
 from pybtex.database import parse_file
@@ -22,11 +22,9 @@ PAGE = re.compile(r"\{doc\}`\.\./chapters/([\w-]+)`|\[[^\]]+\]\(\S+?/chapters/([
 WORK = re.compile(r"\{cite\}`([\w.-]+)`|\(\[[^\]]+\]\(\S+?/pages/bibliography\.html \"([\w.-]+)\"\)\)")
 FROM, TO = "<!-- formulas -->", "<!-- end of formulas -->"
 BLOCK = re.compile(rf"\n*{FROM}.*?{TO}", re.DOTALL)
-HINTS = "\n\n<details>"
 
 
-@dataclass(frozen=True)
-class Equation:
+class Equation(NamedTuple):
     """A numbered equation of a chapter: its number, as ``"2.1"``, the address of its place, and its LaTeX."""
 
     number: str
@@ -73,25 +71,17 @@ def refreshed(text: str) -> str:
     """Return a Markdown cell with numbers, links and formulas as they are in the chapters now."""
     text = BLOCK.sub("", text)
     labels = list(dict.fromkeys((role or anchor).lower() for role, anchor in REFERENCE.findall(text)))
-
-    def reference(match: re.Match) -> str:
-        there = equation(match[1] or match[2])
-        return f"[({there.number})]({there.address})"
-
-    def page(match: re.Match) -> str:
-        chapter = match[1] or match[2]
-        return f"[{title(ROOT / 'chapters' / f'{chapter}.ipynb')}]({site()}/chapters/{chapter}.html)"
-
-    def work(match: re.Match) -> str:
-        key = match[1] or match[2]
-        return f'([{cited(key)}]({site()}/pages/bibliography.html "{key}"))'
-
-    for pattern, made in ((REFERENCE, reference), (PAGE, page), (WORK, work)):
-        text = pattern.sub(made, text)
+    links = {
+        REFERENCE: lambda label: f"[({equation(label).number})]({equation(label).address})",
+        PAGE: lambda name: f"[{title(ROOT / 'chapters' / f'{name}.ipynb')}]({site()}/chapters/{name}.html)",
+        WORK: lambda key: f'([{cited(key)}]({site()}/pages/bibliography.html "{key}"))',
+    }
+    for pattern, link in links.items():
+        text = pattern.sub(lambda found, link=link: link(found[1] or found[2]), text)
     if not labels:
         return text
     shown = [f"$$\n{equation(label).latex} \\qquad ({equation(label).number})\n$$" for label in labels]
-    body, hints, rest = text.partition(HINTS)
+    body, hints, rest = text.partition("\n\n<details>")
     return "\n\n".join([body.rstrip("\n"), FROM, *shown, TO]) + hints + rest
 
 

@@ -1,10 +1,10 @@
-"""Mend what the theme and Sphinx leave in the built pages: what they load and do not use, and what has no name.
+"""Mend what the theme and Sphinx leave in the built pages, and have no setting for: `tests/book/test_pages.py` checks.
 
-Their templates have no setting for any of it. `tests/book/test_pages.py` looks at the pages with axe, an engine that
-checks them against the rules of WCAG.
+Some loads what no page uses; some has no name for those who do not see, or another fault by the rules of WCAG.
 """
 
 import re
+from functools import partial
 from pathlib import Path
 
 from pictures import SIZE, shape
@@ -35,34 +35,24 @@ MENDS = (
     # A table's corner heads nothing.
     (r'<th (?:class="head"|scope="col"[^>]*)>(?:<p></p>)?</th>', "<td></td>"),
 )
+# Of all pages only the search uses its index.
+INDEX = (r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js"></script>', "")
 DRAWING = re.compile(r'(<img [^>]*src=")([^"]*_images/[^"]*\.svg)("[^>]*?) */>')
-SEARCHES = "search.html"  # the one page that uses the search's index
-INDEX = re.compile(r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js"></script>')
 
 
-def mended(path: Path) -> str:
-    """Return the HTML of a page that was built, mended."""
-    page = path.read_text(encoding="utf8")
-    for pattern, instead in MENDS:
-        page = re.sub(pattern, instead, page)
-    return page if path.name == SEARCHES else INDEX.sub("", page)
-
-
-def shaped(path: Path, page: str) -> str:
-    """Return a page's HTML whose drawings have their sizes, and boxes in which they scroll where the page is narrow."""
-
-    def replace(picture: re.Match) -> str:
-        svg = (path.parent / picture[2]).read_text(encoding="utf8")
-        if not SIZE.search(svg):
-            return picture[0]
-        sized = f"{picture[1]}{picture[2]}{picture[3]} {shape(svg)} />"
-        card = "sd-card-img-top" in sized
-        return sized if card else f'<a class="picture" href="{picture[2]}" tabindex="0">{sized}</a>'
-
-    return DRAWING.sub(replace, page)
+def shaped(folder: Path, picture: re.Match) -> str:
+    """Return a picture with its size if it is a drawing, and in a box in which it scrolls where the page is narrow."""
+    svg = (folder / picture[2]).read_text(encoding="utf8")
+    if not SIZE.search(svg):
+        return picture[0]
+    sized = f"{picture[1]}{picture[2]}{picture[3]} {shape(svg)} />"
+    return sized if "sd-card-img-top" in sized else f'<a class="picture" href="{picture[2]}" tabindex="0">{sized}</a>'
 
 
 def mend(site: Path) -> None:
     """Mend the built pages in a folder, once."""
     for path in site.rglob("*.html"):
-        path.write_text(shaped(path, mended(path)), encoding="utf8")
+        page = path.read_text(encoding="utf8")
+        for pattern, instead in MENDS if path.name == "search.html" else (*MENDS, INDEX):
+            page = re.sub(pattern, instead, page)
+        path.write_text(DRAWING.sub(partial(shaped, path.parent), page), encoding="utf8")

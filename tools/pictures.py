@@ -48,24 +48,22 @@ def shape(svg: str) -> str:
     return f'width="{width:.0f}" height="{height:.0f}" style="--readable: {least:.0f}px"'
 
 
-def _arguments(source: str, function: str, name: str, place: int) -> list[str]:
-    """Return one argument of each call of a function in a cell's code, in order."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
-            keywords = {keyword.arg: keyword.value for keyword in node.keywords}
-            found.append(ast.literal_eval(keywords[name] if name in keywords else node.args[place]))
-    return found
+def _arguments(source: str, function: str, name: str) -> list[str]:
+    """Return the second argument, called `name`, of each call of a function in a cell's code, in order."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [call for call in calls if ast.unparse(call.func) == function]
+    by_name = [{keyword.arg: keyword.value for keyword in call.keywords}.get(name) for call in calls]
+    return [ast.literal_eval(given or call.args[1]) for given, call in zip(by_name, calls, strict=True)]
 
 
 def saved_names(source: str) -> list[str]:
     """Return the names that a cell's code passes to ``charts.save``, in order."""
-    return _arguments(source, "charts.save", "name", 1)
+    return _arguments(source, "charts.save", "name")
 
 
 def labels(source: str) -> list[str]:
     """Return the labels of the explorers that a cell's code shows."""
-    return _arguments(source, "explore.slider", "label", 1)
+    return _arguments(source, "explore.slider", "label")
 
 
 def explorer(folder: Path, address: str, alt: str | None) -> str:
@@ -96,34 +94,33 @@ def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: 
         site: the folder with what the site serves beside its pages; the explorers' frames are put there.
     """
     notebook.metadata.pop("widgets", None)
-    place = Path("explorers") / Path(name).name
-    address = f"{'../' * name.count('/')}{place.as_posix()}"
+    place = site / "explorers" / Path(name).name
+    address = f"../explorers/{place.name}"
     for cell in (cell for cell in notebook.cells if cell.cell_type == "code"):
         figure, label = (next(iter(found(cell.source)), None) for found in (saved_names, labels))
         svg = (drawn / f"{figure}.svg").read_text(encoding="utf8") if figure else None
-        folder = explorers / explore.folder(label) if label else None
-        folder = folder if folder and folder.is_dir() else None
+        folder = explorers / explore.folder(label or "none")
+        explored = bool(label) and folder.is_dir()
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
         live = any(DEMONSTRATION in output.get("data", {}).get("text/html", "") for output in cell.outputs)
         outputs = []
         for output in cell.outputs:
             data = output.get("data", {})
-            if WIDGET in data and folder:
-                shutil.copytree(folder, site / place / folder.name, ignore=shutil.ignore_patterns(explore.LISTED))
-                output.data = nbformat.from_dict({"text/html": explorer(folder, f"{address}/{folder.name}", alt)})
+            if WIDGET in data and explored:
+                shutil.copytree(folder, place / folder.name, ignore=shutil.ignore_patterns(explore.LISTED))
+                output.data = {"text/html": explorer(folder, f"{address}/{folder.name}", alt)}
             elif WIDGET in data and label is None:
                 raise ValueError(f"{name} shows a widget that explore.slider did not make: pages have no kernel")
-            elif (WIDGET in data and figure) or ("image/png" in data and figure and (folder or live)):
+            elif (WIDGET in data and figure) or ("image/png" in data and figure and (explored or live)):
                 continue
             elif WIDGET in data:
-                output.data = nbformat.from_dict({"text/markdown": NO_FRAMES})
+                output.data = {"text/markdown": NO_FRAMES}
             elif "image/png" in data and figure:
-                output.data = nbformat.from_dict({"image/svg+xml": svg})
+                output.data = {"image/svg+xml": svg}
             elif figure and DEMONSTRATION in data.get("text/html", ""):
-                (site / place).mkdir(parents=True, exist_ok=True)
-                (site / place / f"{figure}.svg").write_text(svg, encoding="utf8")
+                place.mkdir(parents=True, exist_ok=True)
+                (place / f"{figure}.svg").write_text(svg, encoding="utf8")
                 still = f'<img src="{address}/{figure}.svg" alt="{escape(alt or figure)}" {shape(svg)}>'
-                page = "".join(data["text/html"]).replace("\n", f"\n{still}\n", 1)
-                output.data = nbformat.from_dict({"text/html": page})
+                output.data = {"text/html": data["text/html"].replace("\n", f"\n{still}\n", 1)}
             outputs.append(output)
         cell.outputs = outputs

@@ -88,5 +88,5 @@ def test_address_and_version_change_everywhere_and_again(copy):
     "url", ["", "github.com/ada/unrolled", "https://github.com/ada", "https://github.com/ada/un rolled"]
 )
 def test_a_malformed_address_is_refused_with_a_right_one(url):
-    with pytest.raises(ValueError, match=r"right is: make address URL=https://github\.com/you/unrolled"):
+    with pytest.raises(SystemExit, match=r"right is: make address URL=https://github\.com/you/unrolled"):
         address.parse(url)

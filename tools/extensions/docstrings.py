@@ -12,10 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
-from extensions import SAFE
-
-SECTION = re.compile(r"(Args|Attributes|Example|Raises|Returns|Yields):$")
-RETURNED = ("Returns", "Yields")
+SECTION = re.compile(r"(Args|Attributes|Example|Returns):$")
 LABELS = re.compile(r"\((:eq:`[^`]+`(?:, :eq:`[^`]+`)*)( and following)?\)")
 ROLE = re.compile(r"(:eq:`[^`]+`)")
 
@@ -37,8 +34,8 @@ def prepared(lines: list[str]) -> list[str]:
         if line and not line.startswith(" "):
             heading = SECTION.match(line)
             section, block = heading[1] if heading else "", False
-            if section in RETURNED:
-                made.append(f":{section.lower()}:")
+            if section == "Returns":
+                made.append(":returns:")
                 continue
         elif line and not section and not block and (number == 0 or not lines[number - 1]):
             made += [".. parsed-literal::", ""]
@@ -48,11 +45,7 @@ def prepared(lines: list[str]) -> list[str]:
 
 
 def process(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    """Prepare a docstring, before Napoleon does.
-
-    What a property's first line has before a colon would be taken for its type, if nothing, such as an empty comment,
-    stood before it.
-    """
+    """Prepare a docstring. What a property's first line has before a colon is no type, after an empty comment."""
     lines[:] = [*(["..", ""] if what in ("property", "attribute") else []), *prepared(lines)]
 
 
@@ -83,12 +76,3 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: nodes.Element, shown: node
 def skip(app: Sphinx, what: str, name: str, thing: object, skipped: bool, options: object) -> bool | None:
     """Leave out the fields of a named tuple, which its docstring explains."""
     return True if isinstance(thing, _tuplegetter) else None
-
-
-def setup(app: Sphinx) -> dict:
-    """Register the extension."""
-    app.setup_extension("sphinx.ext.autodoc")
-    app.connect("autodoc-skip-member", skip)
-    app.connect("autodoc-process-docstring", process, priority=400)
-    app.connect("missing-reference", resolve, priority=400)
-    return SAFE

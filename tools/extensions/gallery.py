@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sphinx.application import Sphinx
-
-from extensions import cells, fill
+from extensions import cells
 
 GRID = """\
 ## [{title}](../chapters/{file})
@@ -71,8 +69,3 @@ def cards(root: Path) -> str:
         if made:
             grids.append(GRID.format(title=title(notebook), file=notebook.name, cards="\n".join(made)))
     return "\n".join(grids)
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the extension."""
-    return fill(app, "gallery", cards)

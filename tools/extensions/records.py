@@ -5,9 +5,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from textwrap import indent
 
-from sphinx.application import Sphinx
-
-from extensions import cells, fill
+from extensions import cells
 from unrolled import records
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,8 +65,3 @@ def entry(name: str, record: records.Record, readers: list[Path]) -> str:
 def plain(text: str) -> str:
     """Return a text in which Markdown finds no markup."""
     return re.sub(r"([\\`*_$<>\[\]])", r"\\\1", text)
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the extension."""
-    return fill(app, "records", entries)
