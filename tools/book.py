@@ -15,7 +15,6 @@ from sphinx_external_toc.parsing import parse_toc_data
 
 import pictures
 import unrolled
-from mend import mend
 from notebooks import ROOT, chapters, executed, figures_of
 from unrolled.figures import explore, live
 from vendor import VendorError, fetch
@@ -60,11 +59,6 @@ def beside_figures(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
-def pages(toc: dict) -> list[str]:
-    """Return every page that a table of contents names, in order, without suffix."""
-    return list(parse_toc_data(toc))
-
-
 def contents(student: bool) -> dict:
     """Return the table of contents, for a student without the solutions, which stand below their chapters."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
@@ -75,27 +69,22 @@ def contents(student: bool) -> dict:
 
 
 def assemble(copies: dict[str, nbformat.NotebookNode], vendor: Path | None, student: bool) -> None:
-    """Fill _build/source with the pages that _toc.yml lists and what they show.
+    """Fill _build/source with the pages that _toc.yml lists, for a student without solutions, and what they show.
 
-    Args:
-        copies: notebooks as they were executed, by their names; others are taken as they are stored.
-        vendor: the folder of scripts to serve; None to leave them to a public network.
-        student: leave the solutions out.
+    Of the notebooks some may be given as they were executed; without a folder of scripts a public network serves them.
     """
     shutil.rmtree(SOURCE, ignore_errors=True)
     toc = contents(student)
-    for folder in ("data", "figures", "pages/_static"):
+    for folder in ("data", "figures", "exercises", "pages/_static"):  # chapters include the exercises' tables
         shutil.copytree(ROOT / folder, SOURCE / Path(folder).name)
-    for listed in ROOT.glob("exercises/*.md"):  # the tables, which the chapters include
-        copy(listed, SOURCE / "exercises" / listed.name)
-    for name in pages(toc):
+    for name in parse_toc_data(toc):
         if (ROOT / f"{name}.ipynb").is_file():
             notebook_page(name, copies.get(name))
             continue
         page, original = SOURCE / f"{name}.md", ROOT / f"{name}.md"
-        copy(original, page)
-        for included in INCLUDED.findall(original.read_text(encoding="utf8")):
-            copy(original.parent / included, page.parent / included)
+        for file in (original.name, *INCLUDED.findall(original.read_text(encoding="utf8"))):
+            (page.parent / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(original.parent / file, page.parent / file)
     lay_out_demonstrations(SOURCE / EXTRA)
     for name in live.with_pictures():
         (SOURCE / "figures" / f"demonstration-{name}.html").write_text(live.figure(name, root="../"), encoding="utf8")
@@ -105,12 +94,6 @@ def assemble(copies: dict[str, nbformat.NotebookNode], vendor: Path | None, stud
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
     for name, made in (("_toc", toc), ("_config", settled(config, serves_scripts=bool(vendor)))):
         (SOURCE / f"{name}.yml").write_text(yaml.safe_dump(made, sort_keys=False), encoding="utf8")
-
-
-def copy(original: Path, to: Path) -> None:
-    """Copy a file into a folder that may not be there yet."""
-    to.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(original, to)
 
 
 def notebook_page(name: str, executed: nbformat.NotebookNode | None) -> None:
@@ -160,7 +143,7 @@ def sphinx() -> None:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     if done.returncode:
         raise SystemExit(f"{done.stdout}\nThe pages have the faults above: none counts as built.")
-    mend(BUILD / "html")
+    pictures.mend(BUILD / "html")
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 from PIL import Image
+from playwright.sync_api import sync_playwright
 
 import book
 from unrolled.figures import live
@@ -27,28 +28,25 @@ FORMS = {"she": {"they": "she", "them": "her", "their": "her"}, "he": {"they": "
 PIECE = re.compile(r"(?:\{\w+\}|'?[A-Za-z-]+|[^ ]) ?")  # a word or a slot of a story, with the space after it
 
 
+@torch.no_grad()
 def race(networks: dict[str, tuple[LanguageModel, WordVocabulary]]) -> dict:
-    """Return what the race shows: the words of its story, and how probable each network finds the hero's name.
+    """Return what the race shows: the words of its story, each with the space after it, and its heroes.
 
-    The ``words`` have the space after them. Each of the ``heroes`` has the ``forms`` to fill in and, by network, the
-    ``chances``: at each word the probability of the name, in ten-thousandths.
+    At each word each network has a chance for the hero's name, its probability in ten-thousandths.
     """
     story = live.descriptions()["race"]["story"]
     words, heroes = PIECE.findall(" ".join(story["sentences"])), {}
     for pronoun, hero in ((pronoun, hero) for pronoun, group in story["names"].items() for hero in group):
-        forms = {"hero": hero, **FORMS[pronoun], "They": pronoun.title()}
-        told = ["\n", *(word.strip().format(**forms) for word in words)]
-        chances = {name.removesuffix("-words"): chances_of(hero, told, *networks[name]) for name in RACING}
+        forms, chances = {"hero": hero, **FORMS[pronoun], "They": pronoun.title()}, {}
+        for name in RACING:
+            network, vocabulary = networks[name]
+            number = vocabulary.symbols.index  # a word that the vocabulary lacks is a mistake
+            told = [number("\n"), *(number(word.strip().format(**forms)) for word in words)]
+            logits, _ = network.eval()(torch.tensor([told[:-1]]))
+            probable = 10_000 * logits[0].softmax(dim=-1)[:, number(hero)]
+            chances[name.removesuffix("-words")] = probable.round().int().tolist()
         heroes[hero] = {"forms": forms, "chances": chances}
     return {"words": words, "heroes": dict(sorted(heroes.items()))}
-
-
-@torch.no_grad()
-def chances_of(hero: str, words: list[str], network: LanguageModel, vocabulary: WordVocabulary) -> list[int]:
-    """Return the probability of a name at each word but the first, given those before it, in ten-thousandths."""
-    number = vocabulary.symbols.index  # a word that the vocabulary lacks is a mistake
-    logits, _ = network.eval()(torch.tensor([[number(word) for word in words]])[:, :-1])
-    return (10_000 * logits[0].softmax(dim=-1)[:, number(hero)]).round().int().tolist()
 
 
 def write_networks(paths: list[Path]) -> None:
@@ -64,10 +62,11 @@ def write_networks(paths: list[Path]) -> None:
         (book.BROWSER / "race.json").write_text(table.replace('}, "', '},\n"') + "\n", encoding="utf8")
 
 
-def photograph(chromium: str) -> None:
-    """Photograph each demonstration of the page by day, as it is when it has just come to life."""
-    from playwright.sync_api import sync_playwright
-
+def main() -> None:
+    """Write the networks that are named, and photograph each demonstration by day, when it has just come to life."""
+    write_networks([Path(name) for name in sys.argv[1:]])
+    if not (chromium := shutil.which("chromium") or shutil.which("google-chrome")):
+        raise SystemExit("No Chromium here, so the pictures stay as they are (apt install chromium).")
     with TemporaryDirectory() as place, sync_playwright() as playwright:
         book.lay_out_demonstrations(Path(place))
         style = f"<style>body {{ margin: 0; width: {WIDTH}px; font-family: serif }}</style>"
@@ -81,15 +80,6 @@ def photograph(chromium: str) -> None:
             page.wait_for_timeout(1000)  # what a beam would write follows after a pause
             picture = Image.open(io.BytesIO(page.locator(".pg-live").screenshot())).convert("RGB")
             picture.quantize(COLOURS, dither=Image.Dither.NONE).save(book.PICTURES / f"{name}.png", optimize=True)
-        browser.close()
-
-
-def main() -> None:
-    """Write the networks that are named, and the pictures where there is a browser."""
-    write_networks([Path(name) for name in sys.argv[1:]])
-    if not (chromium := shutil.which("chromium") or shutil.which("google-chrome")):
-        raise SystemExit("No Chromium here, so the pictures stay as they are (apt install chromium).")
-    photograph(chromium)
 
 
 if __name__ == "__main__":

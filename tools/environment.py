@@ -5,7 +5,6 @@ installation that was interrupted starts over, and one that is complete takes no
 """
 
 import hashlib
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -15,31 +14,17 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 
 
-def obstacle(version, has_venv):
-    """Return why a Python of this version cannot make the environment, or None; Debian ships ``ensurepip`` apart."""
-    name, why = "%d.%d" % version, None
-    if not (3, 11) <= version <= (3, 13):
-        why = "Python %s cannot build the book: it needs 3.11, 3.12 or 3.13" % name
-    elif not has_venv:
-        why = "Python %s lacks venv. On Debian: apt install python%s-venv" % (name, name)
-    return why and why + "; or name another one: make book PYTHON=python3.12"
-
-
-def fingerprint():
-    """Return a hash of all that decides what is installed: the pins, the package's metadata, the Python."""
-    text = sys.version
-    for name in ("requirements.txt", "constraints.txt", "pyproject.toml"):
-        with open(os.path.join(ROOT, name), encoding="utf8") as file:
-            text += file.read().split("[tool.ruff", 1)[0]  # how the code is linted installs nothing
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def main():
     """Bring ``.venv`` up to date."""
-    why = obstacle(sys.version_info[:2], importlib.util.find_spec("ensurepip") is not None)
-    if why:
-        raise SystemExit(why)
-    stamp, now = os.path.join(VENV, "unrolled-complete"), fingerprint()
+    if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+        say = "Python %d.%d cannot build the book: it needs 3.11, 3.12 or 3.13; name one: make book PYTHON=python3.12"
+        raise SystemExit(say % sys.version_info[:2])
+    decides = sys.version  # what is installed, with the pins and the package's metadata
+    for name in ("requirements.txt", "constraints.txt", "pyproject.toml"):
+        with open(os.path.join(ROOT, name), encoding="utf8") as file:
+            decides += file.read().split("[tool.ruff", 1)[0]  # how the code is linted installs nothing
+    now = hashlib.sha256(decides.encode()).hexdigest()
+    stamp = os.path.join(VENV, "unrolled-complete")
     if os.path.isfile(stamp):
         with open(stamp, encoding="utf8") as file:
             if file.read() == now:

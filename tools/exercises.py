@@ -3,24 +3,16 @@
 Before that, the first code of every notebook becomes that of chapter 1, which on Colab installs the library, and the
 formulas to which solutions/ refer are brought up to date: a course that has nothing but nbgrader releases the same.
 
-An exercise is a run of cells that begins with a heading of its own; what stands before the first one is the set-up:
-
-    ## Exercise 2.1: Count the parameters
-
-    *Derive, easy, 10 minutes.*
-
-A notebook may end with one open task, which is marked by hand:
-
-    ## Open task 2: Overfit ten sentences
-
-    *Open, 60 minutes.*
+An exercise begins with ``## Exercise 2.1: Count the parameters``, an empty line, and ``*Derive, easy, 10 minutes.*``;
+what stands before the first one is the set-up. A notebook may end with one open task, which is marked by hand:
+``## Open task 2: Overfit ten sentences``, an empty line, and ``*Open, 60 minutes.*``.
 """
 
-import json
 import re
 import shutil
-from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 from nbgrader.preprocessors import SaveCells
@@ -30,7 +22,7 @@ import formulas
 from notebooks import ROOT, chapters
 
 KINDS = ("Derive", "Build", "Measure")
-LEVELS = ("easy", "medium", "hard")
+LEVELS = ("easy", "medium", "hard")  # worth 1, 2 and 3 points
 HEADING = re.compile(
     r"## Exercise (?P<number>\d+\.\d+): (?P<title>.+)\n\n"
     rf"\*(?P<kind>{'|'.join(KINDS)}), (?P<difficulty>{'|'.join(LEVELS)}), (?P<minutes>\d+) minutes\.\*\n"
@@ -38,8 +30,7 @@ HEADING = re.compile(
 OPEN = re.compile(r"## Open task (?P<number>\d+): (?P<title>.+)\n\n\*Open, (?P<minutes>\d+) minutes\.\*\n")
 
 
-@dataclass(frozen=True)
-class Exercise:
+class Exercise(NamedTuple):
     """One exercise of a notebook: its number, as "2.1", what it is called, how long it takes, and its cells."""
 
     number: str
@@ -49,19 +40,13 @@ class Exercise:
     minutes: int
     cells: list[nbformat.NotebookNode]
 
-    @property
-    def points(self) -> int:
-        """What it is worth: 1 if it is easy, 2 if medium, 3 if hard."""
-        return 1 + LEVELS.index(self.difficulty)
-
 
 def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode], list[Exercise]]:
     """Return the cells before the first exercise, and the exercises; an open task is none."""
     before, parts = [], []
     for cell in notebook.cells[: len(notebook.cells) - len(open_task(notebook))]:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
-            heading = HEADING.match(cell.source)
-            if not heading:
+            if not (heading := HEADING.match(cell.source)):
                 raise ValueError(f"{cell.source[:200]!r} does not begin as tools/exercises.py says that exercises do")
             parts.append(Exercise(**heading.groupdict() | {"minutes": int(heading["minutes"])}, cells=[]))
         (parts[-1].cells if parts else before).append(cell)
@@ -70,8 +55,7 @@ def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode],
 
 def open_task(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     """Return the cells of the open task with which a notebook ends, or none."""
-    begins = [at for at, cell in enumerate(notebook.cells) if OPEN.match(cell.source)]
-    return notebook.cells[begins[0] :] if begins else []
+    return list(dropwhile(lambda cell: not OPEN.match(cell.source), notebook.cells))
 
 
 def release(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -88,42 +72,29 @@ def bootstrap_cell() -> str:
     return next(cell.source for cell in nbformat.read(chapters()[0], as_version=4).cells if cell.cell_type == "code")
 
 
-def table(parts: list[Exercise]) -> str:
-    """Return the list of a notebook's exercises, in Markdown."""
-    rows = ["| | exercise | kind | difficulty | minutes |", "|---|---|---|---|---:|"]
-    for part in parts:
-        rows.append(f"| {part.number} | {part.title} | {part.kind.lower()} | {part.difficulty} | {part.minutes} |")
-    return "\n".join(rows) + "\n"
-
-
 def summary(notebooks: list[list[Exercise]]) -> str:
     """Return a table, in Markdown, of how much each chapter gives to do, with the sums in its last row."""
     by_chapter = {parts[0].number.split(".")[0]: parts for parts in notebooks}
     rows = ["| chapter | exercises | derive | build | measure | minutes | points |", "|---|" + "---:|" * 6]
     for name, parts in (by_chapter | {"all": sum(notebooks, [])}).items():
         kinds = [sum(part.kind == kind for part in parts) for kind in KINDS]
-        sums = sum(part.minutes for part in parts), sum(part.points for part in parts)
+        sums = sum(part.minutes for part in parts), sum(1 + LEVELS.index(part.difficulty) for part in parts)
         rows.append(f"| {name} | " + " | ".join(map(str, [len(parts), *kinds, *sums])) + " |")
     return "\n".join(rows) + "\n"
 
 
 def total(parts: list[Exercise]) -> str:
     """Return a sentence on how long the book takes, from what chapters and exercises say of themselves."""
-    reading = hours(sum(announced(json.loads(path.read_text(encoding="utf8"))) for path in chapters()))
-    solving = hours(sum(part.minutes for part in parts))
-    read = f"**How long it takes.** About {reading} to read {len(chapters())} chapters"
-    return f"{read}, and {solving} for all {len(parts)} exercises.\n"
+    reading = sum(announced(nbformat.read(path, as_version=4)) for path in chapters())
+    minutes = (reading, sum(part.minutes for part in parts))
+    read, solve = (f"{round(time / 30) / 2:g}".replace(".5", "½") for time in minutes)  # hours, to the next half
+    about = f"About {read} hours to read {len(chapters())} chapters, and {solve} hours for all {len(parts)} exercises"
+    return f"**How long it takes.** {about}.\n"
 
 
 def announced(notebook: dict) -> int:
     """Return the minutes that a chapter says its reading takes."""
     return int(re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))[1])
-
-
-def hours(minutes: int) -> str:
-    """Return a time in hours, to the next half, as "6½ hours"."""
-    whole, half = divmod(round(minutes / 30), 2)
-    return f"{whole}{'½' * half} hour{'s' * (whole + half > 1)}"
 
 
 def write(into: Path) -> list[Path]:
@@ -132,7 +103,9 @@ def write(into: Path) -> list[Path]:
     for path in sorted(ROOT.glob("solutions/*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         notebooks.append(split(notebook)[1])
-        tables[f"{path.name[:2]}.md"] = table(notebooks[-1])
+        rows = ["| | exercise | kind | difficulty | minutes |", "|---|---|---|---|---:|"]
+        rows += [f"| {p.number} | {p.title} | {p.kind.lower()} | {p.difficulty} | {p.minutes} |" for p in notebooks[-1]]
+        tables[f"{path.name[:2]}.md"] = "\n".join(rows) + "\n"
         nbformat.write(release(notebook), into / path.name)
     for name, text in {**tables, "summary.md": summary(notebooks), "total.md": total(sum(notebooks, []))}.items():
         (into / name).write_text(text, encoding="utf8")

@@ -16,11 +16,11 @@ from extensions.gallery import title
 from notebooks import ROOT, chapters
 
 NUMBERED = re.compile(r"\$\$((?:(?!\$\$).)+)\$\$[ \t]*\((eq-[\w-]+)\)", re.DOTALL)
-ROLE = re.compile(r"\{[a-z]+(?::\w+)?\}`[^`\n]+`")
 REFERENCE = re.compile(r"\{eq\}`(eq-[\w-]+)`|\[\(\d+\.\d+\)\]\(\S+?#equation-(eq-[\w-]+)\)")
 PAGE = re.compile(r"\{doc\}`\.\./chapters/([\w-]+)`|\[[^\]]+\]\(\S+?/chapters/([\w-]+)\.html\)")
 WORK = re.compile(r"\{cite\}`([\w.-]+)`|\(\[[^\]]+\]\(\S+?/pages/bibliography\.html \"([\w.-]+)\"\)\)")
 FROM, TO = "<!-- formulas -->", "<!-- end of formulas -->"
+SITE = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"].rstrip("/")
 BLOCK = re.compile(rf"\n*{FROM}.*?{TO}", re.DOTALL)
 
 
@@ -33,21 +33,14 @@ class Equation(NamedTuple):
 
 
 @cache
-def site() -> str:
-    """Return the address of the published pages, without a slash at its end."""
-    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"].rstrip("/")
-
-
-@cache
 def equations() -> dict[str, Equation]:
     """Return the chapters' numbered equations by the ends of their addresses, counted as Sphinx does."""
     numbered = {}
     for path in chapters():
         text = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown")
         for count, (latex, label) in enumerate(NUMBERED.findall(text), start=1):
-            anchor = label.lower()  # as docutils makes it
-            address = f"{site()}/chapters/{path.stem}.html#equation-{anchor}"
-            numbered[anchor] = Equation(f"{int(path.stem[:2])}.{count}", address, latex.strip())
+            address = f"{SITE}/chapters/{path.stem}.html#equation-{label.lower()}"  # as docutils makes it
+            numbered[label.lower()] = Equation(f"{int(path.stem[:2])}.{count}", address, latex.strip())
     return numbered
 
 
@@ -61,9 +54,7 @@ def cited(key: str) -> str:
 
 
 def equation(label: str) -> Equation:
-    """Return a numbered equation."""
-    if label.lower() not in equations():
-        raise ValueError(f"no chapter has an equation {label!r}; is it a label of one of chapters/*.ipynb?")
+    """Return the equation of a label, or of the end of an address; a KeyError names what no chapter has."""
     return equations()[label.lower()]
 
 
@@ -73,8 +64,8 @@ def refreshed(text: str) -> str:
     labels = list(dict.fromkeys((role or anchor).lower() for role, anchor in REFERENCE.findall(text)))
     links = {
         REFERENCE: lambda label: f"[({equation(label).number})]({equation(label).address})",
-        PAGE: lambda name: f"[{title(ROOT / 'chapters' / f'{name}.ipynb')}]({site()}/chapters/{name}.html)",
-        WORK: lambda key: f'([{cited(key)}]({site()}/pages/bibliography.html "{key}"))',
+        PAGE: lambda name: f"[{title(ROOT / 'chapters' / f'{name}.ipynb')}]({SITE}/chapters/{name}.html)",
+        WORK: lambda key: f'([{cited(key)}]({SITE}/pages/bibliography.html "{key}"))',
     }
     for pattern, link in links.items():
         text = pattern.sub(lambda found, link=link: link(found[1] or found[2]), text)

@@ -37,8 +37,7 @@ ROLES = (  # and links, as words: a slide leads nowhere
 )
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, allow_space=False, double_inline=True)
 for kind, form in (("inline", r"\({}\)"), ("inline_double", r"\[{}\]"), ("block", r"<p>\[{}\]</p>")):
-    rule = lambda _, tokens, at, *rest, form=form: form.format(escape(tokens[at].content))  # noqa: E731
-    MARKDOWN.add_render_rule(f"math_{kind}", rule)
+    MARKDOWN.add_render_rule(f"math_{kind}", lambda _, ts, at, *rest, form=form: form.format(escape(ts[at].content)))
 PAGE = string.Template(Path(__file__).with_suffix(".html").read_text(encoding="utf8"))
 INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Unrolled: slides</title>
 <link rel="stylesheet" href="slides.css"><main><h1>Unrolled: slides</h1><ol>{}</ol>

@@ -1,7 +1,4 @@
-"""Fetch the scripts that pages and slides need, so that these bring them and tell no third party who reads.
-
-They come from npm packages at fixed versions with known hashes, and stay in _build.
-"""
+"""Fetch the scripts of pages and slides from npm, of known hashes, so that these tell no third party who reads."""
 
 import hashlib
 import shutil

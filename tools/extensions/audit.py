@@ -28,7 +28,7 @@ def claims(root: Path) -> str:
         shares = ", ".join(f"{verdict} {by[verdict]}" for verdict in VERDICTS if by[verdict])
         rows = [[f"{c['says']} *({c['section']})*", f"[{c['verdict']}]{{.verdict}}", outcome(root, c)] for c in own]
         text += f"### The {about['name']}\n\n{about['about']}. {len(own)} claims: {shares}.\n\n"
-        text += table("The source says", "Verdict", "Here", rows=rows)
+        text += table(["The source says", "Verdict", "Here"], rows)
     return text
 
 
@@ -38,13 +38,13 @@ def exam(root: Path) -> str:
     for asked in audit["question"]:
         where = f"the {audit['sources'][asked['source']]['name']}, {asked['section']}"
         rows.append([f"[{asked['asks']}]{{.question}} *({where})*", links(root, asked["answers"])])
-    return table("Question", "Answer", rows=rows)
+    return table(["Question", "Answer"], rows)
 
 
-def table(*head: str, rows: list[list[str]]) -> str:
+def table(head: list[str], rows: list[list[str]]) -> str:
     """Return a table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(' '.join(cell.split()) for cell in line)} |" for line in lines) + "\n\n"
+    lines = [" | ".join(" ".join(cell.split()) for cell in line) for line in (head, ["---"] * len(head), *rows)]
+    return "\n".join(f"| {line} |" for line in lines) + "\n\n"
 
 
 def outcome(root: Path, claim: dict) -> str:
@@ -58,7 +58,7 @@ def outcome(root: Path, claim: dict) -> str:
     numbers = shown(root, claim) + [recorded(each, claim.get("digits", 2)) for each in claim.get("record", [])]
     if claim["here"].count("{}") != len(numbers):
         raise ValueError(f"audit.toml: {claim['here']!r} has not the places for {numbers}")
-    return "<br>".join([claim["here"].format(*numbers), *filter(None, [links(root, named)])])
+    return "<br>".join(filter(None, [claim["here"].format(*numbers), links(root, named)]))
 
 
 def find(root: Path, reference: str) -> tuple[str, list[dict]]:
@@ -84,12 +84,9 @@ def links(root: Path, references: list[str]) -> str:
 
 
 def shown(root: Path, claim: dict) -> list[str]:
-    """Return the groups of a claim's expressions in what its cells printed: named ones by their names, others in order.
-
-    What a cell displays beside a figure has a cell of its own on the page.
-    """
+    """Return the groups of a claim's expressions in what its cells printed: named ones by name, others in order."""
     expressions, numbers = claim.get("shows", {}), []
-    name, _, first = claim["cell"][0].partition("#") if expressions else ("", "", "")
+    name, _, first = claim.get("cell", [""])[0].partition("#")
     for label, expression in ({first: expressions} if isinstance(expressions, str) else expressions).items():
         page, _ = find(root, f"{name}#{label}")
         every = [cell for cell in cells(root / f"{page}.ipynb") if cell.get("id") in (label, f"{label}-beside")]
@@ -111,7 +108,5 @@ def legible(number: str) -> str:
 def recorded(reference: str, digits: int) -> str:
     """Return mean and standard deviation over the seeds of ``"record/contender/metric[place]"``."""
     record, label, metric, at = re.fullmatch(r"([^/]+)/(.+)/(\w+)((?:\[\d+\])*)", reference).groups()
-    values = records.load(record)[label][metric]  # (seeds, ...)
-    for number in re.findall(r"\d+", at):
-        values = values[:, int(number)]
+    values = records.load(record)[label][metric][:, *map(int, re.findall(r"\d+", at))]  # (seeds,)
     return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"

@@ -13,21 +13,20 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
 SECTION = re.compile(r"(Args|Attributes|Example|Returns):$")
-LABELS = re.compile(r"\((:eq:`[^`]+`(?:, :eq:`[^`]+`)*)( and following)?\)")
+LABELS = re.compile(r"\((:eq:`[^`]+`(?:, :eq:`[^`]+`)*)\)")
 ROLE = re.compile(r"(:eq:`[^`]+`)")
 
 
 def escaped(line: str) -> str:
     """Return a line of a docstring's equations in which only references to equations are markup."""
-    parts = ROLE.split(LABELS.sub(r"\1\2", line))
+    parts = ROLE.split(LABELS.sub(r"\1", line))
     return "".join(part if ROLE.fullmatch(part) else re.sub(r"([\\*`_|])", r"\\\1", part) for part in parts)
 
 
 def prepared(lines: list[str]) -> list[str]:
     """Return the lines of a docstring as Napoleon and Sphinx understand them.
 
-    Indented blocks between paragraphs are equations, and become code. What is returned becomes a field: Napoleon would
-    take all before a colon for a type.
+    Indented blocks between paragraphs are equations, and become code; what is returned has no type before a colon.
     """
     made, section, block = [], "", False
     for number, line in enumerate(lines):
@@ -50,14 +49,9 @@ def process(app: Sphinx, what: str, name: str, thing: object, options: object, l
 
 
 def documented(target: str, module: str, objects: dict) -> str | None:
-    """Return the full name under which the pages document what a reference in a module means, or None.
-
-    It may say ``"unrolled.cells.base.Cell"``, ``"cells.unroll"`` or ``"Recipe"``.
-    """
-    words = target.split(".")
-    names = [target, f"unrolled.{target}"]
-    names += [".".join(words[:2] + words[3:])] if words[0] == "unrolled" else []
-    names += [f"{module.rpartition('.')[0]}.{target}"]
+    """Return the name that the pages have for ``"unrolled.cells.base.Cell"``, ``"cells.unroll"`` or ``"Recipe"``."""
+    words, room = target.split("."), module.rpartition(".")[0]
+    names = [target, f"unrolled.{target}", ".".join(words[:2] + words[3:]), f"{room}.{target}"]
     names += [name for name in objects if name.rpartition(".")[2] == target and target[0].isupper()]
     return next((name for name in names if name in objects), None)
 

@@ -1,8 +1,7 @@
 """In a chapter, the first use of a term leads to the glossary, and of a function to its page.
 
-A notebook shows a role as it is typed, so the links are made when the pages are: where a term first stands in the text
-of a section, not in a heading, a formula, code or another link. A term such as "key (of attention)" has an everyday
-word for its name, and is linked only where that is in italics.
+A notebook shows a role as it is typed, so the links are made when the pages are: in the text of sections, not in
+headings, formulas, code or links. A term such as "key (of attention)" is an everyday word, and linked only in italics.
 """
 
 import re
@@ -45,11 +44,10 @@ class FirstUses(SphinxPostTransform):
 
     def run(self, **options) -> None:
         """Change the document, if it is a chapter."""
-        if not self.env.docname.startswith("chapters/"):
-            return
-        terms = [name for name, _, kind, *_ in self.env.get_domain("std").get_objects() if kind == "term"]
-        self.link_terms({EVERYDAY.sub("", term).lower(): term for term in terms})
-        self.link_names(self.env.get_domain("py").objects)
+        if self.env.docname.startswith("chapters/"):
+            terms = [name for name, _, kind, *_ in self.env.get_domain("std").get_objects() if kind == "term"]
+            self.link_terms({EVERYDAY.sub("", term).lower(): term for term in terms})
+            self.link_names(self.env.get_domain("py").objects)
 
     def link_terms(self, names: dict[str, str]) -> None:
         """Link the first use of every term, by how it is written in small letters."""
