@@ -1,7 +1,6 @@
 """Build _build/html: execute the chapters that changed, then let Jupyter Book make pages of them."""
 
 import argparse
-import hashlib
 import os
 import re
 import shutil
@@ -16,19 +15,17 @@ from sphinx_external_toc.parsing import parse_toc_data
 
 import pictures
 import unrolled
-from mend import mend
-from notebooks import ROOT, ChapterError, chapters, executed, figures_of
+from notebooks import ROOT, chapters, executed, figures_of
 from unrolled.figures import explore, live
 from vendor import VendorError, fetch
 
 BUILD = ROOT / "_build"
 SOURCE = BUILD / "source"
+EXTRA = "extra"  # in the source, what the site serves beside its pages
 BROWSER = Path(unrolled.__file__).parent / "figures" / "browser"  # scripts and weights of the demonstrations
 PICTURES = ROOT / "figures" / "demonstrations"  # of each of them
-NOBODY = "OWNER."  # before the book has an address; `make address` puts a name there
 NO_COLAB = "The pages have no button for Colab yet: it opens notebooks at the book's address, and none is set."
 NEED_ADDRESS = ("sphinxext.opengraph", "sphinx_sitemap")  # extensions that write it into pages
-EXTRA = "extra"  # in the source, what the site serves beside its pages
 INCLUDED = re.compile(r"^`*\{(?:literal)?include\} (\S+)$", re.MULTILINE)
 
 
@@ -53,58 +50,41 @@ def beside_figures(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     cells = []
     for cell in notebook.cells:
         cells.append(cell)
-        if "figure" not in cell.metadata.get("mystnb", {}):
-            continue
-        lines = [output for output in cell.outputs if set(output.get("data", {})) == {"text/html", "text/plain"}]
-        if lines:
-            cell.outputs = [output for output in cell.outputs if output not in lines]
-            name = {"id": f"{cell.id}-beside"} if "id" in cell else {}
-            code = "..."  # MyST-NB leaves out a cell without code
-            beside = {"cell_type": "code", "source": code, "execution_count": None, "outputs": lines, **name}
-            cells.append(nbformat.from_dict({**beside, "metadata": {"tags": ["remove-input"]}}))
+        shown = cell.outputs if "figure" in cell.metadata.get("mystnb", {}) else []
+        if lines := [output for output in shown if set(output.get("data", {})) == {"text/html", "text/plain"}]:
+            cell.outputs = [output for output in shown if output not in lines]
+            beside = {"id": f"{cell.id}-beside", "outputs": lines, "metadata": {"tags": ["remove-input"]}}
+            cells.append(nbformat.v4.new_code_cell("...", **beside))  # MyST-NB leaves out a cell without code
     notebook.cells = cells
     return notebook
-
-
-def pages(toc: dict) -> list[str]:
-    """Return every page that a table of contents names, in order, without suffix."""
-    return list(parse_toc_data(toc))
 
 
 def contents(student: bool) -> dict:
     """Return the table of contents, for a student without the solutions, which stand below their chapters."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))
-    for chapter in (chapter for part in toc["parts"] for chapter in part["chapters"]):
-        if student and "sections" in chapter:
-            below = [entry for entry in chapter["sections"] if not entry["file"].startswith("solutions/")]
-            chapter["sections"] = below
+    for chapter in (chapter for part in toc["parts"] for chapter in part["chapters"] if student):
+        if below := chapter.get("sections"):
+            chapter["sections"] = [entry for entry in below if not entry["file"].startswith("solutions/")]
     return toc
 
 
-def assemble(notebooks: dict[str, nbformat.NotebookNode | None], vendor: Path | None, student: bool) -> None:
-    """Fill _build/source with the pages that _toc.yml lists and what they show.
+def assemble(copies: dict[str, nbformat.NotebookNode], vendor: Path | None, student: bool) -> None:
+    """Fill _build/source with the pages that _toc.yml lists, for a student without solutions, and what they show.
 
-    Args:
-        notebooks: a notebook as it was executed, by its name, or None to take it as it is stored.
-        vendor: the folder of scripts to serve; None to leave them to a public network.
-        student: leave the solutions out.
+    Of the notebooks some may be given as they were executed; without a folder of scripts a public network serves them.
     """
     shutil.rmtree(SOURCE, ignore_errors=True)
-    SOURCE.mkdir(parents=True)
     toc = contents(student)
-    for folder in ("data", "figures", "pages/_static"):
+    for folder in ("data", "figures", "exercises", "pages/_static"):  # chapters include the exercises' tables
         shutil.copytree(ROOT / folder, SOURCE / Path(folder).name)
-    for listed in ROOT.glob("exercises/*.md"):  # the tables, which the chapters include
-        copy(listed, SOURCE / "exercises" / listed.name)
-    for name in pages(toc):
-        page, original = SOURCE / f"{name}.md", ROOT / f"{name}.md"
-        page.parent.mkdir(parents=True, exist_ok=True)
-        if name in notebooks:
-            notebook_page(name, notebooks[name])
+    for name in parse_toc_data(toc):
+        if (ROOT / f"{name}.ipynb").is_file():
+            notebook_page(name, copies.get(name))
             continue
-        copy(original, page)
-        for included in INCLUDED.findall(original.read_text(encoding="utf8")):
-            copy(original.parent / included, page.parent / included)
+        page, original = SOURCE / f"{name}.md", ROOT / f"{name}.md"
+        for file in (original.name, *INCLUDED.findall(original.read_text(encoding="utf8"))):
+            (page.parent / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(original.parent / file, page.parent / file)
     lay_out_demonstrations(SOURCE / EXTRA)
     for name in live.with_pictures():
         (SOURCE / "figures" / f"demonstration-{name}.html").write_text(live.figure(name, root="../"), encoding="utf8")
@@ -116,13 +96,6 @@ def assemble(notebooks: dict[str, nbformat.NotebookNode | None], vendor: Path | 
         (SOURCE / f"{name}.yml").write_text(yaml.safe_dump(made, sort_keys=False), encoding="utf8")
 
 
-def copy(original: Path, to: Path) -> None:
-    """Copy a file where it is not there yet."""
-    if not to.is_file():
-        to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(original, to)
-
-
 def notebook_page(name: str, executed: nbformat.NotebookNode | None) -> None:
     """Write the page of a notebook, and what it shows; the figures are those of its execution, where it has one."""
     original = ROOT / f"{name}.ipynb"
@@ -132,65 +105,45 @@ def notebook_page(name: str, executed: nbformat.NotebookNode | None) -> None:
         pictures.on_page(notebook, name, drawn, fresh / explore.FOLDER, SOURCE / EXTRA)
     for figure in fresh.glob("*.svg") if executed else ():
         shutil.copy2(figure, SOURCE / "figures")
+    (SOURCE / name).parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(beside_figures(notebook), SOURCE / f"{name}.ipynb")
 
 
 def settled(config: dict, serves_scripts: bool) -> dict:
     """Return what _config.yml holds, less what depends on an address, or on scripts, that the site does not have."""
-    html, sphinx = dict(config["html"]), dict(config["sphinx"])
-    site, options = html["baseurl"], dict(sphinx["config"])
+    options, site = config["sphinx"]["config"], config["html"]["baseurl"]
     options["notfound_urls_prefix"] = urlsplit(site).path  # the page is shown for any missing address, however deep
-    left_out = set() if serves_scripts else {"mathjax_path"}
-    if urlsplit(site).netloc.startswith(NOBODY):
-        del html["baseurl"]
-        config = {name: value for name, value in config.items() if name != "launch_buttons"}
-        options["myst_substitutions"] = {"colab": NO_COLAB}
-        left_out |= {name for name in options if name.startswith(("ogp_", "sitemap_"))}
-        options["extensions"] = [name for name in options["extensions"] if name not in NEED_ADDRESS]
-    else:
+    if not serves_scripts:
+        del options["mathjax_path"]
+    if not site.startswith("https://OWNER."):  # `make address` puts a name there
         options["ogp_site_url"] = site
-    options = {name: value for name, value in options.items() if name not in left_out}
-    return config | {"html": html, "sphinx": sphinx | {"config": options}}
+        return config
+    del config["html"]["baseurl"], config["launch_buttons"]
+    options["myst_substitutions"] = {"colab": NO_COLAB}
+    options["extensions"] = [name for name in options["extensions"] if name not in NEED_ADDRESS]
+    for name in [name for name in options if name.startswith(("ogp_", "sitemap_"))]:
+        del options[name]
+    return config
 
 
 def lay_out_demonstrations(site: Path) -> None:
     """Put into a folder what demonstrations load, as the site has it: the scripts and the weights, and the pictures."""
     shutil.copytree(BROWSER, site / "browser", ignore=shutil.ignore_patterns("*.toml"))
-    if PICTURES.is_dir():
-        shutil.copytree(PICTURES, site / "browser", dirs_exist_ok=True)
-
-
-def fingerprint() -> str:
-    """Return a hash of all that the pages are made of."""
-    digest = hashlib.sha256((ROOT / "constraints.txt").read_bytes())
-    tools, library = Path(__file__).parent, Path(unrolled.__file__).parent  # the pages have docstrings, and records
-    for path in sorted(path for folder in (SOURCE, tools, library) for path in folder.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            digest.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    shutil.copytree(PICTURES, site / "browser", dirs_exist_ok=True)
 
 
 def sphinx() -> None:
-    """Make the pages anew, warnings being errors, unless nothing that they are made of has changed.
-
-    Raises:
-        SystemExit: Sphinx warned or failed; nothing counts as built.
-    """
-    stamp, current = BUILD / "html.key", fingerprint()
-    if stamp.is_file() and stamp.read_text() == current:
-        return
-    stamp.unlink(missing_ok=True)
+    """Make the pages anew, warnings being errors."""
     shutil.rmtree(BUILD / "html", ignore_errors=True)
     print("Making the pages ...", flush=True)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", SOURCE, "--path-output", ROOT, "--all"]
     command += ["--warningiserror", "--nitpick", "--keep-going", "--quiet"]
-    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])  # extensions
-    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": path}
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])  # for the extensions
+    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": path.rstrip(os.pathsep)}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     if done.returncode:
         raise SystemExit(f"{done.stdout}\nThe pages have the faults above: none counts as built.")
-    mend(BUILD / "html")
-    stamp.write_text(current)
+    pictures.mend(BUILD / "html")
 
 
 def main() -> None:
@@ -199,19 +152,13 @@ def main() -> None:
     parser.add_argument("--stored", action="store_true", help="use the stored outputs, execute nothing")
     parser.add_argument("--student", action="store_true", help="leave the solutions out")
     arguments = parser.parse_args()
-    paths = [
-        path for folder in ("chapters", "exercises", "solutions") for path in sorted(ROOT.glob(f"{folder}/*.ipynb"))
-    ]
-    try:
-        copies = {} if arguments.stored else executed(chapters())
-    except ChapterError as error:
-        raise SystemExit(f"\n{error}") from None
+    copies = {} if arguments.stored else executed(chapters())
     try:
         vendor = fetch(BUILD / "vendor")
     except VendorError as error:
         print(f"The pages will load MathJax from a public network: {error}.", flush=True)
         vendor = None
-    assemble({f"{path.parent.name}/{path.stem}": copies.get(path) for path in paths}, vendor, arguments.student)
+    assemble({f"chapters/{path.stem}": made for path, made in copies.items()}, vendor, arguments.student)
     sphinx()
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 

@@ -1,20 +1,20 @@
 """Write what demonstrations load: the weights of trained networks, the table of the race, and a picture of each.
 
-``make playground`` takes the pictures, for print and for pages without scripts: they are photographs. With networks
-that the laboratory has trained, ``tools/demonstrations.py gru-words.model …`` writes their weights first, each under
-its name, and with the three of words the race, too.
+``make playground`` takes the pictures, for print and for pages without scripts. With networks that the laboratory has
+trained, ``tools/demonstrations.py gru-words.model …`` writes their weights first, and with all of `RACING` the race.
 """
 
-import argparse
 import io
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
 from PIL import Image
+from playwright.sync_api import sync_playwright
 
 import book
 from unrolled.figures import live
@@ -23,56 +23,50 @@ from unrolled.models import LanguageModel, load_model
 from unrolled.text import WordVocabulary
 
 WIDTH, COLOURS = 672, 256  # pixels across, as wide as the page's text; colours in a picture's palette
-RACING = ("rnn", "lstm", "gru")  # with "-words" the names of the networks
+RACING = ("rnn-words", "lstm-words", "gru-words")
 FORMS = {"she": {"they": "she", "them": "her", "their": "her"}, "he": {"they": "he", "them": "him", "their": "his"}}
 PIECE = re.compile(r"(?:\{\w+\}|'?[A-Za-z-]+|[^ ]) ?")  # a word or a slot of a story, with the space after it
 
 
+@torch.no_grad()
 def race(networks: dict[str, tuple[LanguageModel, WordVocabulary]]) -> dict:
-    """Return what the race shows: the words of its story, and how probable each network finds the hero's name.
+    """Return what the race shows: the words of its story, each with the space after it, and its heroes.
 
-    Args:
-        networks: by the kind of their cells, each with its vocabulary.
-
-    Returns:
-        The ``words``, each with the space after it, and for each of the ``heroes`` the ``forms`` to fill in and, by
-        network, the ``chances``: at each word the probability of the name, in ten-thousandths.
+    At each word each network has a chance for the hero's name, its probability in ten-thousandths.
     """
     story = live.descriptions()["race"]["story"]
     words, heroes = PIECE.findall(" ".join(story["sentences"])), {}
     for pronoun, hero in ((pronoun, hero) for pronoun, group in story["names"].items() for hero in group):
-        forms = {"hero": hero, **FORMS[pronoun], "They": pronoun.title()}
-        told = ["\n", *(word.strip().format(**forms) for word in words)]
-        chances = {kind: chances_of(hero, told, *network) for kind, network in networks.items()}
+        forms, chances = {"hero": hero, **FORMS[pronoun], "They": pronoun.title()}, {}
+        for name in RACING:
+            network, vocabulary = networks[name]
+            number = vocabulary.symbols.index  # a word that the vocabulary lacks is a mistake
+            told = [number("\n"), *(number(word.strip().format(**forms)) for word in words)]
+            logits, _ = network.eval()(torch.tensor([told[:-1]]))
+            probable = 10_000 * logits[0].softmax(dim=-1)[:, number(hero)]
+            chances[name.removesuffix("-words")] = probable.round().int().tolist()
         heroes[hero] = {"forms": forms, "chances": chances}
     return {"words": words, "heroes": dict(sorted(heroes.items()))}
-
-
-@torch.no_grad()
-def chances_of(hero: str, words: list[str], network: LanguageModel, vocabulary: WordVocabulary) -> list[int]:
-    """Return the probability of a name at each word but the first, given those before it, in ten-thousandths."""
-    number = vocabulary.symbols.index  # a word that the vocabulary lacks is a mistake
-    logits, _ = network.eval()(torch.tensor([[number(word) for word in words]])[:, :-1])
-    return (10_000 * logits[0].softmax(dim=-1)[:, number(hero)]).round().int().tolist()
 
 
 def write_networks(paths: list[Path]) -> None:
     """Write the weights of trained networks, and the race if all that run it are among them."""
     networks = {path.stem: load_model(path) for path in paths}
-    for name, (network, *vocabularies) in networks.items():
-        if name in {each.get("model") for each in live.descriptions().values()}:
-            vocabulary = vocabularies[0] if len(vocabularies) == 1 else vocabularies
-            script = weights_script(name, network, vocabulary, bits=8 if name.endswith("words") else 16)
-            (book.BROWSER / "models" / f"{name}.js").write_text(script, encoding="utf8")
-    if all(f"{kind}-words" in networks for kind in RACING):
-        table = json.dumps(race({kind: networks[f"{kind}-words"] for kind in RACING}), ensure_ascii=False)
+    for name in networks.keys() & {each.get("model") for each in live.descriptions().values()}:
+        network, *vocabularies = networks[name]
+        vocabulary = vocabularies[0] if len(vocabularies) == 1 else vocabularies
+        script = weights_script(name, network, vocabulary, bits=8 if name.endswith("words") else 16)
+        (book.BROWSER / "models" / f"{name}.js").write_text(script, encoding="utf8")
+    if set(RACING) <= set(networks):
+        table = json.dumps(race(networks), ensure_ascii=False)
         (book.BROWSER / "race.json").write_text(table.replace('}, "', '},\n"') + "\n", encoding="utf8")
 
 
-def photograph(chromium: str) -> None:
-    """Photograph each demonstration of the page by day, as it is when it has just come to life."""
-    from playwright.sync_api import sync_playwright
-
+def main() -> None:
+    """Write the networks that are named, and photograph each demonstration by day, when it has just come to life."""
+    write_networks([Path(name) for name in sys.argv[1:]])
+    if not (chromium := shutil.which("chromium") or shutil.which("google-chrome")):
+        raise SystemExit("No Chromium here, so the pictures stay as they are (apt install chromium).")
     with TemporaryDirectory() as place, sync_playwright() as playwright:
         book.lay_out_demonstrations(Path(place))
         style = f"<style>body {{ margin: 0; width: {WIDTH}px; font-family: serif }}</style>"
@@ -86,19 +80,6 @@ def photograph(chromium: str) -> None:
             page.wait_for_timeout(1000)  # what a beam would write follows after a pause
             picture = Image.open(io.BytesIO(page.locator(".pg-live").screenshot())).convert("RGB")
             picture.quantize(COLOURS, dither=Image.Dither.NONE).save(book.PICTURES / f"{name}.png", optimize=True)
-        browser.close()
-
-
-def main() -> None:
-    """Write the networks that are named, and the pictures where there is a browser."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("networks", nargs="*", type=Path, help="files of trained networks, such as gru-words.model")
-    write_networks(parser.parse_args().networks)
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium:
-        photograph(chromium)
-    else:
-        print("No Chromium here, so the pictures stay as they are (apt install chromium).")
 
 
 if __name__ == "__main__":

@@ -1,36 +1,28 @@
 """Generate exercises/ from solutions/, as nbgrader releases them, a table for each chapter, and two summaries of all.
 
-Before that, the formulas to which solutions/ refer are brought up to date there, so that a course that has nothing but
-nbgrader releases the same.
+Before that, the first code of every notebook becomes that of chapter 1, which on Colab installs the library, and the
+formulas to which solutions/ refer are brought up to date: a course that has nothing but nbgrader releases the same.
 
-An exercise is a run of cells that begins with a heading of its own; what stands before the first one is the set-up:
-
-    ## Exercise 2.1: Count the parameters
-
-    *Derive, easy, 10 minutes.*
-
-A notebook may end with one open task, which is marked by hand:
-
-    ## Open task 2: Overfit ten sentences
-
-    *Open, 60 minutes.*
+An exercise begins with ``## Exercise 2.1: Count the parameters``, an empty line, and ``*Derive, easy, 10 minutes.*``;
+what stands before the first one is the set-up. A notebook may end with one open task, which is marked by hand:
+``## Open task 2: Overfit ten sentences``, an empty line, and ``*Open, 60 minutes.*``.
 """
 
-import json
 import re
 import shutil
-from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 from nbgrader.preprocessors import SaveCells
 from traitlets.config import PyFileConfigLoader
 
 import formulas
-from notebooks import ROOT
+from notebooks import ROOT, chapters
 
 KINDS = ("Derive", "Build", "Measure")
-LEVELS = ("easy", "medium", "hard")
+LEVELS = ("easy", "medium", "hard")  # worth 1, 2 and 3 points
 HEADING = re.compile(
     r"## Exercise (?P<number>\d+\.\d+): (?P<title>.+)\n\n"
     rf"\*(?P<kind>{'|'.join(KINDS)}), (?P<difficulty>{'|'.join(LEVELS)}), (?P<minutes>\d+) minutes\.\*\n"
@@ -38,8 +30,7 @@ HEADING = re.compile(
 OPEN = re.compile(r"## Open task (?P<number>\d+): (?P<title>.+)\n\n\*Open, (?P<minutes>\d+) minutes\.\*\n")
 
 
-@dataclass(frozen=True)
-class Exercise:
+class Exercise(NamedTuple):
     """One exercise of a notebook: its number, as "2.1", what it is called, how long it takes, and its cells."""
 
     number: str
@@ -49,23 +40,14 @@ class Exercise:
     minutes: int
     cells: list[nbformat.NotebookNode]
 
-    @property
-    def points(self) -> int:
-        """What it is worth: 1 if it is easy, 2 if medium, 3 if hard."""
-        return 1 + LEVELS.index(self.difficulty)
-
 
 def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode], list[Exercise]]:
     """Return the cells before the first exercise, and the exercises; an open task is none."""
     before, parts = [], []
     for cell in notebook.cells[: len(notebook.cells) - len(open_task(notebook))]:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
-            heading = HEADING.match(cell.source)
-            if not heading:
-                raise ValueError(
-                    f"{cell.source.splitlines()[0]!r} begins no exercise; right are a line '## Exercise 2.1: Title', "
-                    "an empty one, and '*Derive, easy, 10 minutes.*', or another kind and difficulty"
-                )
+            if not (heading := HEADING.match(cell.source)):
+                raise ValueError(f"{cell.source[:200]!r} does not begin as tools/exercises.py says that exercises do")
             parts.append(Exercise(**heading.groupdict() | {"minutes": int(heading["minutes"])}, cells=[]))
         (parts[-1].cells if parts else before).append(cell)
     return before, parts
@@ -73,8 +55,7 @@ def split(notebook: nbformat.NotebookNode) -> tuple[list[nbformat.NotebookNode],
 
 def open_task(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     """Return the cells of the open task with which a notebook ends, or none."""
-    begins = [at for at, cell in enumerate(notebook.cells) if OPEN.match(cell.source)]
-    return notebook.cells[begins[0] :] if begins else []
+    return list(dropwhile(lambda cell: not OPEN.match(cell.source), notebook.cells))
 
 
 def release(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -86,81 +67,64 @@ def release(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
-def table(notebook: nbformat.NotebookNode) -> str:
-    """Return the list of a notebook's exercises, in Markdown."""
-    rows = ["| | exercise | kind | difficulty | minutes |", "|---|---|---|---|---:|"]
-    for part in split(notebook)[1]:
-        rows.append(f"| {part.number} | {part.title} | {part.kind.lower()} | {part.difficulty} | {part.minutes} |")
-    return "\n".join(rows) + "\n"
+def bootstrap_cell() -> str:
+    """Return the first code of every notebook, which installs the library on Colab and does nothing elsewhere."""
+    return next(cell.source for cell in nbformat.read(chapters()[0], as_version=4).cells if cell.cell_type == "code")
 
 
-def summary(notebooks: list[nbformat.NotebookNode]) -> str:
+def summary(notebooks: list[list[Exercise]]) -> str:
     """Return a table, in Markdown, of how much each chapter gives to do, with the sums in its last row."""
-    chapters = {parts[0].number.split(".")[0]: parts for parts in (split(notebook)[1] for notebook in notebooks)}
+    by_chapter = {parts[0].number.split(".")[0]: parts for parts in notebooks}
     rows = ["| chapter | exercises | derive | build | measure | minutes | points |", "|---|" + "---:|" * 6]
-    for name, parts in (chapters | {"all": sum(chapters.values(), [])}).items():
+    for name, parts in (by_chapter | {"all": sum(notebooks, [])}).items():
         kinds = [sum(part.kind == kind for part in parts) for kind in KINDS]
-        sums = sum(part.minutes for part in parts), sum(part.points for part in parts)
+        sums = sum(part.minutes for part in parts), sum(1 + LEVELS.index(part.difficulty) for part in parts)
         rows.append(f"| {name} | " + " | ".join(map(str, [len(parts), *kinds, *sums])) + " |")
     return "\n".join(rows) + "\n"
 
 
-def total(chapters: list[Path], notebooks: list[nbformat.NotebookNode]) -> str:
+def total(parts: list[Exercise]) -> str:
     """Return a sentence on how long the book takes, from what chapters and exercises say of themselves."""
-    parts = [part for notebook in notebooks for part in split(notebook)[1]]
-    reading = hours(sum(announced(json.loads(path.read_text(encoding="utf8"))) for path in chapters))
-    return (
-        f"**How long it takes.** About {reading} to read {len(chapters)} chapters, and "
-        f"{hours(sum(part.minutes for part in parts))} for all {len(parts)} exercises.\n"
-    )
+    reading = sum(announced(nbformat.read(path, as_version=4)) for path in chapters())
+    minutes = (reading, sum(part.minutes for part in parts))
+    read, solve = (f"{round(time / 30) / 2:g}".replace(".5", "½") for time in minutes)  # hours, to the next half
+    about = f"About {read} hours to read {len(chapters())} chapters, and {solve} hours for all {len(parts)} exercises"
+    return f"**How long it takes.** {about}.\n"
 
 
 def announced(notebook: dict) -> int:
     """Return the minutes that a chapter says its reading takes."""
-    sentence = re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))
-    if not sentence:
-        raise ValueError("the first cell does not say 'Reading takes about … minutes', with the number in figures")
-    return int(sentence[1])
-
-
-def hours(minutes: int) -> str:
-    """Return a time in hours, to the next half.
-
-    >>> hours(45), hours(300), hours(380)
-    ('1 hour', '5 hours', '6½ hours')
-    """
-    whole, half = divmod(round(minutes / 30), 2)
-    return f"{whole}{'½' * half} hour{'s' * (whole + half > 1)}"
+    return int(re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))[1])
 
 
 def write(into: Path) -> list[Path]:
     """Write the exercises and the table of every notebook of solutions, and the summaries; return the files."""
-    written, notebooks = [], []
+    tables, notebooks = {}, []
     for path in sorted(ROOT.glob("solutions/*.ipynb")):
-        notebooks.append(nbformat.read(path, as_version=4))
-        notebook, listed = into / path.name, into / f"{path.name[:2]}.md"
-        nbformat.write(release(nbformat.read(path, as_version=4)), notebook)
-        listed.write_text(table(notebooks[-1]), encoding="utf8")
-        written += [notebook, listed]
-    chapters = sorted(ROOT.glob("chapters/*.ipynb"))
-    for name, text in {"summary.md": summary(notebooks), "total.md": total(chapters, notebooks)}.items():
+        notebook = nbformat.read(path, as_version=4)
+        notebooks.append(split(notebook)[1])
+        rows = ["| | exercise | kind | difficulty | minutes |", "|---|---|---|---|---:|"]
+        rows += [f"| {p.number} | {p.title} | {p.kind.lower()} | {p.difficulty} | {p.minutes} |" for p in notebooks[-1]]
+        tables[f"{path.name[:2]}.md"] = "\n".join(rows) + "\n"
+        nbformat.write(release(notebook), into / path.name)
+    for name, text in {**tables, "summary.md": summary(notebooks), "total.md": total(sum(notebooks, []))}.items():
         (into / name).write_text(text, encoding="utf8")
-        written.append(into / name)
-    return written
+    return sorted(into.iterdir())
 
 
 def main() -> None:
-    """Bring the formulas in solutions/ up to date and make exercises/ anew."""
-    for path in sorted(ROOT.glob("solutions/*.ipynb")):
+    """Bring bootstrap cells and formulas up to date and make exercises/ anew."""
+    for path in (*chapters(), *sorted(ROOT.glob("solutions/*.ipynb"))):
         notebook = nbformat.read(path, as_version=4)
-        if formulas.refresh(notebook):
+        first = next(cell for cell in notebook.cells if cell.cell_type == "code")
+        old, first.source = first.source, bootstrap_cell()
+        if (path.parent.name == "solutions" and formulas.refresh(notebook)) or old != first.source:
             nbformat.write(notebook, path)
-            print(f"{path.relative_to(ROOT)}: formulas are those of the chapters now")
+            print(f"{path.relative_to(ROOT)}: brought up to date")
     into = ROOT / "exercises"
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir()
-    for path in write(into):
-        print(path.relative_to(ROOT))
+    write(into)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ itself is put at the end of the cell, before its hints. What is already there is
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import yaml
 from pybtex.database import parse_file
@@ -16,28 +16,20 @@ from extensions.gallery import title
 from notebooks import ROOT, chapters
 
 NUMBERED = re.compile(r"\$\$((?:(?!\$\$).)+)\$\$[ \t]*\((eq-[\w-]+)\)", re.DOTALL)
-ROLE = re.compile(r"\{[a-z]+(?::\w+)?\}`[^`\n]+`")
 REFERENCE = re.compile(r"\{eq\}`(eq-[\w-]+)`|\[\(\d+\.\d+\)\]\(\S+?#equation-(eq-[\w-]+)\)")
 PAGE = re.compile(r"\{doc\}`\.\./chapters/([\w-]+)`|\[[^\]]+\]\(\S+?/chapters/([\w-]+)\.html\)")
 WORK = re.compile(r"\{cite\}`([\w.-]+)`|\(\[[^\]]+\]\(\S+?/pages/bibliography\.html \"([\w.-]+)\"\)\)")
 FROM, TO = "<!-- formulas -->", "<!-- end of formulas -->"
+SITE = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"].rstrip("/")
 BLOCK = re.compile(rf"\n*{FROM}.*?{TO}", re.DOTALL)
-HINTS = "\n\n<details>"
 
 
-@dataclass(frozen=True)
-class Equation:
+class Equation(NamedTuple):
     """A numbered equation of a chapter: its number, as ``"2.1"``, the address of its place, and its LaTeX."""
 
     number: str
     address: str
     latex: str
-
-
-@cache
-def site() -> str:
-    """Return the address of the published pages, without a slash at its end."""
-    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))["html"]["baseurl"].rstrip("/")
 
 
 @cache
@@ -47,9 +39,8 @@ def equations() -> dict[str, Equation]:
     for path in chapters():
         text = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown")
         for count, (latex, label) in enumerate(NUMBERED.findall(text), start=1):
-            anchor = label.lower()  # as docutils makes it
-            address = f"{site()}/chapters/{path.stem}.html#equation-{anchor}"
-            numbered[anchor] = Equation(f"{int(path.stem[:2])}.{count}", address, latex.strip())
+            address = f"{SITE}/chapters/{path.stem}.html#equation-{label.lower()}"  # as docutils makes it
+            numbered[label.lower()] = Equation(f"{int(path.stem[:2])}.{count}", address, latex.strip())
     return numbered
 
 
@@ -63,9 +54,7 @@ def cited(key: str) -> str:
 
 
 def equation(label: str) -> Equation:
-    """Return a numbered equation."""
-    if label.lower() not in equations():
-        raise ValueError(f"no chapter has an equation {label!r}; is it a label of one of chapters/*.ipynb?")
+    """Return the equation of a label, or of the end of an address; a KeyError names what no chapter has."""
     return equations()[label.lower()]
 
 
@@ -73,25 +62,17 @@ def refreshed(text: str) -> str:
     """Return a Markdown cell with numbers, links and formulas as they are in the chapters now."""
     text = BLOCK.sub("", text)
     labels = list(dict.fromkeys((role or anchor).lower() for role, anchor in REFERENCE.findall(text)))
-
-    def reference(match: re.Match) -> str:
-        there = equation(match[1] or match[2])
-        return f"[({there.number})]({there.address})"
-
-    def page(match: re.Match) -> str:
-        chapter = match[1] or match[2]
-        return f"[{title(ROOT / 'chapters' / f'{chapter}.ipynb')}]({site()}/chapters/{chapter}.html)"
-
-    def work(match: re.Match) -> str:
-        key = match[1] or match[2]
-        return f'([{cited(key)}]({site()}/pages/bibliography.html "{key}"))'
-
-    for pattern, made in ((REFERENCE, reference), (PAGE, page), (WORK, work)):
-        text = pattern.sub(made, text)
+    links = {
+        REFERENCE: lambda label: f"[({equation(label).number})]({equation(label).address})",
+        PAGE: lambda name: f"[{title(ROOT / 'chapters' / f'{name}.ipynb')}]({SITE}/chapters/{name}.html)",
+        WORK: lambda key: f'([{cited(key)}]({SITE}/pages/bibliography.html "{key}"))',
+    }
+    for pattern, link in links.items():
+        text = pattern.sub(lambda found, link=link: link(found[1] or found[2]), text)
     if not labels:
         return text
     shown = [f"$$\n{equation(label).latex} \\qquad ({equation(label).number})\n$$" for label in labels]
-    body, hints, rest = text.partition(HINTS)
+    body, hints, rest = text.partition("\n\n<details>")
     return "\n\n".join([body.rstrip("\n"), FROM, *shown, TO]) + hints + rest
 
 

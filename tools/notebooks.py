@@ -30,16 +30,12 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "_build" / "matplotlib"))
 
 
-class ChapterError(RuntimeError):
+class ChapterError(SystemExit):
     """Notebooks did not run to their ends; the message names each, with the cell and the cause."""
 
 
 def chapters(only: str = "") -> list[Path]:
-    """Return the chapters in order, or those whose name starts with `only`.
-
-    Raises:
-        SystemExit: no chapter's name starts with it.
-    """
+    """Return the chapters in order, or those whose name starts with `only`."""
     paths = sorted(ROOT.glob(f"chapters/{only}*.ipynb"))
     if only and not paths:
         raise SystemExit(f"no chapter starts with {only!r}; there are: {', '.join(p.stem for p in chapters())}")
@@ -57,9 +53,8 @@ def kept(path: Path) -> Path:
 @cache
 def library() -> str:
     """Return a hash of the library, of what it reads, and of the pins; the playground's scripts load by themselves."""
-    files = [path for path in sorted((ROOT / "lib" / "unrolled").rglob("*")) if path.is_file()]
+    files = [*sorted((ROOT / "lib" / "unrolled").rglob("*.*")), ROOT / "requirements.txt", ROOT / "constraints.txt"]
     files = [path for path in files if path.suffix != ".pyc" and "browser" not in path.parts]
-    files += [ROOT / "requirements.txt", ROOT / "constraints.txt"]
     read = [(str(path.relative_to(ROOT)), path.read_bytes()) for path in files]
     return hashlib.sha256(repr(read).encode()).hexdigest()
 
@@ -71,61 +66,54 @@ def figures_of(path: Path) -> Path:
 
 
 def executed(paths: list[Path], at_once: int = 2) -> dict[Path, nbformat.NotebookNode]:
-    """Return each notebook with its present text and the outputs of its present code, having run what has none yet.
-
-    Raises:
-        ChapterError: some failed; all others have run and are kept.
-    """
-    new = [path for path in paths if not kept(path).is_dir()]
-    if new:
+    """Return each notebook with its present text and the outputs of its present code, having run what has none yet."""
+    if new := [path for path in paths if not kept(path).is_dir()]:
         print(f"Notebooks to execute: {len(new)}", flush=True)
         if failures := asyncio.run(_run_all(new, at_once)):
             raise ChapterError("\n\n".join(failures))
-    return {path: _with_outputs(path) for path in paths}
+    made = {}
+    for path in paths:
+        now, copy = (nbformat.read(each, as_version=4) for each in (path, kept(path) / "notebook.ipynb"))
+        code = ([cell for cell in notebook.cells if cell.cell_type == "code"] for notebook in (now, copy))
+        for cell, same in zip(*code, strict=True):
+            cell.outputs, cell.execution_count = same.outputs, same.execution_count
+        now.metadata, made[path] = copy.metadata, now
+    return made
 
 
 async def _run_all(paths: list[Path], at_once: int) -> list[str]:
-    """Run notebooks, so many at a time; return what failed."""
+    """Run notebooks, so many at a time, and keep the copies; return what failed."""
     turns = asyncio.Semaphore(at_once)
-
-    async def one(path: Path) -> str | None:
-        async with turns:
-            started = time.monotonic()
-            failure = await _run(path)
-            verdict = "failed" if failure else f"{time.monotonic() - started:.0f} s"
-            print(f"  {path.parent.name}/{path.stem:<32} {verdict}", flush=True)
-            return failure
-
-    return list(filter(None, await asyncio.gather(*map(one, paths))))
+    return list(filter(None, await asyncio.gather(*(_run(path, turns) for path in paths))))
 
 
-async def _run(path: Path) -> str | None:
-    """Run one notebook in a fresh kernel and keep the copy; return what failed, or None."""
+async def _run(path: Path, turns: asyncio.Semaphore) -> str | None:
+    """Run one notebook in a fresh kernel when its turn comes, and keep the copy; return what failed, or None."""
     folder, notebook = kept(path), nbformat.read(path, as_version=4)
     place = folder.with_suffix(f".{os.getpid()}")
-    (place / "figures").mkdir(parents=True)
     settings = {"PYDEVD_DISABLE_FILE_VALIDATION": "1", "UNROLLED_FIGURES": str(place / "figures")}
     client = NotebookClient(
         notebook, timeout=TIMEOUT, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}},
         record_timing=False, coalesce_streams=True, extra_arguments=["--IPKernelApp.log_level=ERROR"],
     )  # fmt: skip
-    try:
-        await client.async_execute(env=os.environ | settings)
-        nbformat.write(settled(notebook), place / "notebook.ipynb")
-        place.rename(folder)
-    except (CellControlSignal, DeadKernelError, AssertionError) as error:  # the last where a kernel dies
-        cause = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip() or "the kernel died (out of memory?)"
-        return f"{path.stem}: {cause}"
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-    return None
+    async with turns:
+        started = time.monotonic()
+        try:
+            (place / "figures").mkdir(parents=True)
+            await client.async_execute(env=os.environ | settings)
+            nbformat.write(settled(notebook), place / "notebook.ipynb")
+            place.rename(folder)
+        except (CellControlSignal, DeadKernelError, AssertionError) as error:  # the last where a kernel dies
+            cause = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip() or "the kernel died (out of memory?)"
+            return f"{path.stem}: {cause}"
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+            verdict = f"{time.monotonic() - started:.0f} s" if folder.is_dir() else "failed"
+            print(f"  {path.parent.name}/{path.stem:<32} {verdict}", flush=True)
 
 
 def settled(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Drop from an executed notebook what changes from run to run, and megabytes of widgets' images with it.
-
-    A picture keeps the 256 colours that it needs most: it looks the same, and takes a third of the bytes.
-    """
+    """Drop from an executed notebook what changes from run to run, and of its pictures all but 256 colours."""
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook.metadata = nbformat.from_dict({"kernelspec": kernel, "language_info": {"name": "python"}})
     for cell in notebook.cells:
@@ -140,17 +128,6 @@ def settled(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
-def _with_outputs(path: Path) -> nbformat.NotebookNode:
-    """Return a notebook as it is now with the outputs of its executed copy, whose code is the same."""
-    now, copy = nbformat.read(path, as_version=4), nbformat.read(kept(path) / "notebook.ipynb", as_version=4)
-    ran = iter([cell for cell in copy.cells if cell.cell_type == "code"])
-    for cell in (cell for cell in now.cells if cell.cell_type == "code"):
-        same = next(ran)
-        cell.outputs, cell.execution_count = same.outputs, same.execution_count
-    now.metadata = copy.metadata
-    return now
-
-
 def store(only: str = "") -> None:
     """Re-run chapters and store their outputs and figures in place; ``make book`` does not run them again."""
     for path in chapters(only):
@@ -159,9 +136,8 @@ def store(only: str = "") -> None:
     for path, notebook in executed(chapters(only)).items():
         nbformat.write(notebook, path)
         drawn += [Path(shutil.copy(figure, ROOT / "figures")) for figure in figures_of(path).glob("*.svg")]
-    if not only:
-        for left_over in set(ROOT.glob("figures/*.svg")) - set(drawn):
-            left_over.unlink()
+    for left_over in set() if only else set(ROOT.glob("figures/*.svg")) - set(drawn):
+        left_over.unlink()
 
 
 def claims(only: str = "") -> None:
@@ -188,14 +164,10 @@ def gpu(only: str = "") -> None:
 def main() -> None:
     """Do what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = {"store": store, "claims": claims, "gpu": gpu}
-    parser.add_argument("command", choices=commands, help="; ".join(f"{n}: {c.__doc__}" for n, c in commands.items()))
+    parser.add_argument("command", choices=("store", "claims", "gpu"))
     parser.add_argument("only", nargs="?", default="", help="how the notebook's name starts, such as 02")
     arguments = parser.parse_args()
-    try:
-        commands[arguments.command](arguments.only)
-    except ChapterError as error:
-        raise SystemExit(f"\n{error}") from None
+    {"store": store, "claims": claims, "gpu": gpu}[arguments.command](arguments.only)
 
 
 if __name__ == "__main__":

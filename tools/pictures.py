@@ -1,14 +1,18 @@
 """Put into the copy of a notebook what its page shows in place of a kernel's pictures: figures as SVG, and explorers.
 
-An explorer of a page is a range input over frames, which `_static/explorers.js` links. The frames are files beside the
-page: the one at which the slider starts is shown before any script runs and in print. Where a cell saves a figure and
-shows an explorer or a demonstration, that takes the figure's place; a demonstration has the figure as its picture.
+An explorer of a page is a range input over frames, files beside the page, which `_static/explorers.js` links; that at
+which the slider starts is shown without scripts, too. Where a cell saves a figure and shows an explorer or a
+demonstration, that takes the figure's place; a demonstration has the figure as its picture.
+
+In the built pages `mend` mends what theme and Sphinx have no setting for: what no page uses is loaded, names are
+lacking for those who do not see. `tests/book/test_pages.py` looks at the pages with axe, by the rules of WCAG.
 """
 
 import ast
 import json
 import re
 import shutil
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -34,13 +38,35 @@ EXPLORER = """\
 </div>
 </div>"""
 FRAME = '<img src="{source}" alt="{label}: {value}" data-value="{value}" {shape} loading="lazy"{hidden}>'
+MENDS = (
+    # All of Font Awesome as a script, which would draw the icons a second time: the stylesheet does, with a font.
+    (r'<script defer src="[^"]*/scripts/fontawesome\.js[^"]*"></script>', ""),
+    # The button's label must contain what is written on it, with the keys.
+    (r'(<button class="btn search-button-field[^>]*) aria-label="Search"', r"\1"),
+    # The arrow that opens an entry of the contents is called like the entry.
+    (r"(>([^<]*)</a><details[^>]*><summary)>", r'\1 aria-label="Pages of: \2">'),
+    # The book's name and the search stand beside the navigation, outside any landmark.
+    (r'(<div id="pst-primary-sidebar")', r'\1 role="complementary" aria-label="The book"'),
+    # 404.html names its scripts by the site's address, and so has none where it is opened from disk.
+    (r"(?<=<script>)(?=DOCUMENTATION_OPTIONS\.)", 'if (typeof DOCUMENTATION_OPTIONS === "object") '),
+    # Print has a heading of its own, the title once more, without its number.
+    (r'(<div id="jb-print-docs-body" class="onlyprint">\s*)<h1>.*?</h1>', r"\1"),
+    # A list may have no other children than items, and the role of an entry is deprecated.
+    (r'role="doc-biblioentry"', 'role="listitem"'),
+    # The gallery has a hundred pictures; a browser loads those that are near.
+    (r'<img (?=[^>]*class="[^"]*sd-card-img-top)', '<img loading="lazy" '),
+    # A table's corner heads nothing.
+    (r'<th (?:class="head"|scope="col"[^>]*)>(?:<p></p>)?</th>', "<td></td>"),
+)
+# Of all pages only the search uses its index.
+INDEX = (r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js"></script>', "")
+DRAWING = re.compile(r'(<img [^>]*src=")([^"]*_images/[^"]*\.svg)("[^>]*?) */>')
 
 
 def shape(svg: str) -> str:
-    """Return the attributes with which a page shows one of the book's drawings, where it is an SVG of Matplotlib's.
+    """Return the attributes of one of Matplotlib's drawings on a page, which does not jump while it loads.
 
-    They are its size, which keeps the page from jumping while it loads, and in ``--readable`` the width below which
-    letters would be smaller than `READABLE`.
+    They are its size, and in ``--readable`` the width below which letters would be smaller than `READABLE`.
     """
     width, height = (float(side) * PIXELS for side in SIZE.search(svg).groups())
     smallest = min((100 * float(letters) * PIXELS for letters in LETTERS.findall(svg)), default=READABLE)
@@ -48,34 +74,17 @@ def shape(svg: str) -> str:
     return f'width="{width:.0f}" height="{height:.0f}" style="--readable: {least:.0f}px"'
 
 
-def _arguments(source: str, function: str, name: str, place: int) -> list[str]:
-    """Return one argument of each call of a function in a cell's code, in order."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
-            keywords = {keyword.arg: keyword.value for keyword in node.keywords}
-            found.append(ast.literal_eval(keywords[name] if name in keywords else node.args[place]))
-    return found
-
-
-def saved_names(source: str) -> list[str]:
-    """Return the names that a cell's code passes to ``charts.save``, in order."""
-    return _arguments(source, "charts.save", "name", 1)
-
-
-def labels(source: str) -> list[str]:
-    """Return the labels of the explorers that a cell's code shows."""
-    return _arguments(source, "explore.slider", "label", 1)
+def named_in(source: str, function: str) -> list[str]:
+    """Return the names in a cell's code, second arguments, of figures in ``charts.save`` or of ``explore.slider``."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [call for call in calls if ast.unparse(call.func) == function]
+    keywords = [{keyword.arg: keyword.value for keyword in call.keywords} for call in calls]
+    given = [named.get("name") or named.get("label") for named in keywords]
+    return [ast.literal_eval(name or call.args[1]) for name, call in zip(given, calls, strict=True)]
 
 
 def explorer(folder: Path, address: str, alt: str | None) -> str:
-    """Return an explorer as a page has it.
-
-    Args:
-        folder: where `unrolled.figures.explore` has saved it.
-        address: of the folder with its frames, as seen from the page.
-        alt: what its pictures show, for those who do not see them; None for the slider's label.
-    """
+    """Return an explorer as it was saved in a folder, whose address the page has; `alt` is what its frames show."""
     saved = json.loads((folder / explore.LISTED).read_text(encoding="utf8"))
     start, label, values, frames = saved["start"], escape(saved["label"]), [*map(escape, saved["values"])], []
     for number, value in enumerate(values):
@@ -86,44 +95,53 @@ def explorer(folder: Path, address: str, alt: str | None) -> str:
 
 
 def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: Path, site: Path) -> None:
-    """Replace in a chapter the pictures of saved figures, and the views of widgets.
-
-    Args:
-        notebook: the chapter with its outputs.
-        name: of its page, as ``"chapters/08-fair-comparisons"``.
-        drawn: the folder with its figures.
-        explorers: the folder with its explorers, which need not be there.
-        site: the folder with what the site serves beside its pages; the explorers' frames are put there.
-    """
+    """Replace in a chapter the pictures of drawn figures and the views of explorers; `site` is served beside pages."""
     notebook.metadata.pop("widgets", None)
-    place = Path("explorers") / Path(name).name
-    address = f"{'../' * name.count('/')}{place.as_posix()}"
+    place = site / "explorers" / Path(name).name
+    address = f"../explorers/{place.name}"
     for cell in (cell for cell in notebook.cells if cell.cell_type == "code"):
-        figure, label = (next(iter(found(cell.source)), None) for found in (saved_names, labels))
+        figure, label = (next(iter(named_in(cell.source, f)), None) for f in ("charts.save", "explore.slider"))
         svg = (drawn / f"{figure}.svg").read_text(encoding="utf8") if figure else None
-        folder = explorers / explore.folder(label) if label else None
-        folder = folder if folder and folder.is_dir() else None
+        folder = explorers / explore.folder(label or "none")
+        explored = bool(label) and folder.is_dir()
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
         live = any(DEMONSTRATION in output.get("data", {}).get("text/html", "") for output in cell.outputs)
         outputs = []
         for output in cell.outputs:
             data = output.get("data", {})
-            if WIDGET in data and folder:
-                shutil.copytree(folder, site / place / folder.name, ignore=shutil.ignore_patterns(explore.LISTED))
-                output.data = nbformat.from_dict({"text/html": explorer(folder, f"{address}/{folder.name}", alt)})
+            if WIDGET in data and explored:
+                shutil.copytree(folder, place / folder.name, ignore=shutil.ignore_patterns(explore.LISTED))
+                output.data = {"text/html": explorer(folder, f"{address}/{folder.name}", alt)}
             elif WIDGET in data and label is None:
                 raise ValueError(f"{name} shows a widget that explore.slider did not make: pages have no kernel")
-            elif (WIDGET in data and figure) or ("image/png" in data and figure and (folder or live)):
+            elif (WIDGET in data and figure) or ("image/png" in data and figure and (explored or live)):
                 continue
             elif WIDGET in data:
-                output.data = nbformat.from_dict({"text/markdown": NO_FRAMES})
+                output.data = {"text/markdown": NO_FRAMES}
             elif "image/png" in data and figure:
-                output.data = nbformat.from_dict({"image/svg+xml": svg})
+                output.data = {"image/svg+xml": svg}
             elif figure and DEMONSTRATION in data.get("text/html", ""):
-                (site / place).mkdir(parents=True, exist_ok=True)
-                (site / place / f"{figure}.svg").write_text(svg, encoding="utf8")
+                place.mkdir(parents=True, exist_ok=True)
+                (place / f"{figure}.svg").write_text(svg, encoding="utf8")
                 still = f'<img src="{address}/{figure}.svg" alt="{escape(alt or figure)}" {shape(svg)}>'
-                page = "".join(data["text/html"]).replace("\n", f"\n{still}\n", 1)
-                output.data = nbformat.from_dict({"text/html": page})
+                output.data = {"text/html": data["text/html"].replace("\n", f"\n{still}\n", 1)}
             outputs.append(output)
         cell.outputs = outputs
+
+
+def shaped(folder: Path, picture: re.Match) -> str:
+    """Return a picture with its size if it is a drawing, and in a box in which it scrolls where the page is narrow."""
+    svg = (folder / picture[2]).read_text(encoding="utf8")
+    if not SIZE.search(svg):
+        return picture[0]
+    sized = f"{picture[1]}{picture[2]}{picture[3]} {shape(svg)} />"
+    return sized if "sd-card-img-top" in sized else f'<a class="picture" href="{picture[2]}" tabindex="0">{sized}</a>'
+
+
+def mend(site: Path) -> None:
+    """Mend the built pages in a folder, once."""
+    for path in site.rglob("*.html"):
+        page = path.read_text(encoding="utf8")
+        for pattern, instead in MENDS if path.name == "search.html" else (*MENDS, INDEX):
+            page = re.sub(pattern, instead, page)
+        path.write_text(DRAWING.sub(partial(shaped, path.parent), page), encoding="utf8")

@@ -16,9 +16,10 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 import exercises
 import formulas
+from extensions import cells
 from extensions.gallery import figure, title
 from notebooks import ROOT, chapters
-from vendor import SLIDES, VendorError, fetch
+from vendor import SLIDES, fetch
 
 BUILD = ROOT / "_build"
 ROLES = (  # and links, as words: a slide leads nowhere
@@ -35,10 +36,8 @@ ROLES = (  # and links, as words: a slide leads nowhere
     (r"^(?:```|:::).*$", ""),
 )
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, allow_space=False, double_inline=True)
-for name, form in (("inline", r"\({}\)"), ("inline_double", r"\[{}\]"), ("block", r"<p>\[{}\]</p>")):
-    MARKDOWN.add_render_rule(
-        f"math_{name}", lambda _, tokens, at, *rest, form=form: form.format(escape(tokens[at].content))
-    )
+for kind, form in (("inline", r"\({}\)"), ("inline_double", r"\[{}\]"), ("block", r"<p>\[{}\]</p>")):
+    MARKDOWN.add_render_rule(f"math_{kind}", lambda _, ts, at, *rest, form=form: form.format(escape(ts[at].content)))
 PAGE = string.Template(Path(__file__).with_suffix(".html").read_text(encoding="utf8"))
 INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Unrolled: slides</title>
 <link rel="stylesheet" href="slides.css"><main><h1>Unrolled: slides</h1><ol>{}</ol>
@@ -56,39 +55,32 @@ def html(text: str) -> str:
 def slide(kind: str, head: str, body: str = "", above: str = "", notes: str = "") -> str:
     """Return a slide as HTML; head, above and notes are Markdown."""
     head, above = (html(part).removeprefix("<p>").removesuffix("</p>\n") for part in (head, above))
-    inside = f'<p class="above">{above}</p><h2>{head}</h2>{body}'
-    return (
-        f'<section class="{kind}"><div class="slide">{inside}</div><aside class="notes">{html(notes)}</aside></section>'
-    )
+    inside = f'<div class="slide"><p class="above">{above}</p><h2>{head}</h2>{body}</div>'
+    return f'<section class="{kind}">{inside}<aside class="notes">{html(notes)}</aside></section>'
 
 
-def paragraphs(cell: nbformat.NotebookNode | None) -> list[str]:
+def paragraphs(cell: dict | None) -> list[str]:
     """Return the paragraphs of a Markdown cell, headings among them; of another none."""
-    return re.split(r"\n\s*\n", cell.source.strip()) if cell and cell.cell_type == "markdown" else []
+    return re.split(r"\n\s*\n", cell["source"].strip()) if cell and cell["cell_type"] == "markdown" else []
 
 
 def deck(chapter: Path) -> list[str]:
     """Return the slides of a chapter."""
-    cells, above = nbformat.read(chapter, as_version=4).cells, f"Unrolled, chapter {int(chapter.stem[:2])}"
-    opening, able = paragraphs(cells[0])[1], "\n".join(p for p in paragraphs(cells[0]) if p.startswith("- "))
-    slides = [slide("opening", title(chapter), html(opening), above, able)]
-    for before, cell, after in zip([None, *cells], cells, [*cells[1:], None], strict=False):
+    every, above = cells(chapter), f"Unrolled, chapter {int(chapter.stem[:2])}"
+    opening, able = paragraphs(every[0])[1], "\n".join(p for p in paragraphs(every[0]) if p.startswith("- "))
+    slides, tables = [slide("opening", title(chapter), html(opening), above, able)], []
+    for before, cell, after in zip([None, *every], every, [*every[1:], None], strict=False):
+        shown = ("".join(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", []))
+        tables += [output for output in shown if "<table" in output]
         if not (drawn := figure(cell)):
             continue
         if "?" in (asked := (paragraphs(before) or [""])[-1]) and not asked.startswith(("#", "```")):
-            slides.append(
-                slide("guess", "Before you look", html(asked), above, f"Let them guess. Then: {drawn.message}")
-            )
+            hidden = f"Let them guess. Then: {drawn.message}"
+            slides.append(slide("guess", "Before you look", html(asked), above, hidden))
         image = f'<img src="figures/{drawn.name}.svg" alt="{escape(drawn.alt)}">'
         body = f"<figure>{image}<figcaption>{html(drawn.caption.removeprefix(drawn.message))}</figcaption></figure>"
         slides.append(slide("figure", drawn.message, body, above, "\n\n".join([drawn.alt, *paragraphs(after)[:1]])))
-    tables = [
-        o.data["text/html"]
-        for c in cells
-        for o in c.get("outputs", [])
-        if "<table" in o.get("data", {}).get("text/html", "")
-    ]
-    slides.append(slide("table", "What we know now", tables[-1], above, cells[-1].source))
+    slides.append(slide("table", "What we know now", tables[-1], above, every[-1]["source"]))
     parts = exercises.split(nbformat.read(ROOT / "solutions" / chapter.name, as_version=4))[1]
     for part in sorted(parts, key=lambda part: (part.minutes, len(part.cells[0].source)))[:2]:
         text, *hints = re.sub(r"</?(?:summary|/details)>", "", part.cells[0].source).split("<details>")
@@ -112,12 +104,8 @@ def write(into: Path, scripts: tuple[Path, ...]) -> list[Path]:
 
 
 def main() -> None:
-    """Make the decks."""
-    try:
-        scripts = fetch(BUILD / "vendor"), fetch(BUILD / "vendor-slides", SLIDES)
-    except VendorError as error:
-        raise SystemExit(f"make slides needs npm, which brings reveal.js and MathJax once: {error}.") from None
-    write(BUILD / "slides", scripts)
+    """Make the decks; npm brings reveal.js and MathJax once."""
+    write(BUILD / "slides", (fetch(BUILD / "vendor"), fetch(BUILD / "vendor-slides", SLIDES)))
     print(f"The slides: {BUILD / 'slides' / 'index.html'}")
 
 

@@ -1,7 +1,4 @@
-"""Fetch the scripts that pages and slides need, so that these bring them and tell no third party who reads.
-
-They come from npm packages at fixed versions with known hashes, and stay in _build.
-"""
+"""Fetch the scripts of pages and slides from npm, of known hashes, so that these tell no third party who reads."""
 
 import hashlib
 import shutil
@@ -10,14 +7,11 @@ import tempfile
 from pathlib import Path
 
 # package: (SHA-256 of its archive, {path in the archive: path on the site}); a folder brings all below it
+MATHJAX = ("es5/tex-mml-chtml.js", "es5/input/tex/extensions", "es5/output/chtml/fonts")
 PACKAGES = {
     "mathjax@3.2.2": (
         "1b9c0a1c44df864e915690558e72adb9cc5203360daefd385084ced3b6c64c09",
-        {
-            "es5/tex-mml-chtml.js": "mathjax/es5/tex-mml-chtml.js",
-            "es5/input/tex/extensions": "mathjax/es5/input/tex/extensions",
-            "es5/output/chtml/fonts": "mathjax/es5/output/chtml/fonts",
-        },
+        {path: f"mathjax/{path}" for path in MATHJAX},
     ),
     "@fontsource-variable/source-serif-4@5.3.1": (
         "8c452853c74be1e43e9fbfe76321c26f4678a2d431e93209ff1d9faec03fd96f",
@@ -44,16 +38,12 @@ SLIDES = {
 }
 
 
-class VendorError(RuntimeError):
-    """The scripts could not be had; the message says why."""
+class VendorError(SystemExit):
+    """The scripts could not be had: npm is missing or offline, or an archive is not the pinned one."""
 
 
 def fetch(folder: Path, packages: dict[str, tuple[str, dict[str, str]]] = PACKAGES) -> Path:
-    """Return `folder` with the scripts in it, fetched where they are not there yet; a file beside it says which.
-
-    Raises:
-        VendorError: npm is missing or offline, or an archive is not the pinned one.
-    """
+    """Return `folder` with the scripts in it, fetched where they are not there yet; a file beside it says which."""
     pins, stamp = repr(packages), folder.with_suffix(".pins")
     if folder.is_dir() and stamp.is_file() and stamp.read_text() == pins:
         return folder
@@ -64,7 +54,7 @@ def fetch(folder: Path, packages: dict[str, tuple[str, dict[str, str]]] = PACKAG
         with tempfile.TemporaryDirectory() as place:
             pack = subprocess.run([npm, "pack", "--silent", package], cwd=place, capture_output=True, text=True)
             if pack.returncode:
-                raise VendorError(f"npm pack {package} failed: {(pack.stderr.strip() or 'no reason given')[-200:]}")
+                raise VendorError(f"npm pack {package} failed: {pack.stderr.strip()[-200:]}")
             (archive,) = Path(place).glob("*.tgz")
             if (actual := hashlib.sha256(archive.read_bytes()).hexdigest()) != sha256:
                 raise VendorError(f"{package} has SHA-256 {actual}, not {sha256} as pinned in tools/vendor.py")

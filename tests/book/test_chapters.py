@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from pictures import saved_names
+from pictures import named_in
 from places import ROOT
 
 pytestmark = pytest.mark.book
@@ -42,7 +42,7 @@ def test_cells_are_python_whose_outputs_are_stored_and_compared(chapter):
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_figures_and_explorers_have_a_number_a_caption_and_alternative_text(chapter):
     for source, cell in code(chapter):
-        names, metadata = saved_names(source), cell["metadata"].get("mystnb", {})
+        names, metadata = named_in(source, "charts.save"), cell["metadata"].get("mystnb", {})
         if names or "explore.slider(" in source:
             image, figure = metadata.get("image", {}), metadata.get("figure", {})
             assert len(image.get("alt", "")) > 40 and figure.get("caption", "").strip(), source
@@ -53,7 +53,7 @@ def test_figures_and_explorers_have_a_number_a_caption_and_alternative_text(chap
 
 
 def test_every_figure_is_written_by_one_cell_and_no_other_is_kept():
-    written = [name for chapter in CHAPTERS for source, _ in code(chapter) for name in saved_names(source)]
+    written = [name for chapter in CHAPTERS for source, _ in code(chapter) for name in named_in(source, "charts.save")]
     assert sorted(written) == sorted(path.stem for path in ROOT.glob("figures/*.svg")), "make chapters"
 
 

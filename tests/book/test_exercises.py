@@ -8,7 +8,6 @@ import traceback
 import nbformat
 import pytest
 
-import bootstrap_cell
 import exercises
 from exercise_cases import CASES, SOLUTIONS, Played, mistakes, right_answers, role
 from places import ROOT
@@ -82,7 +81,7 @@ def test_the_script_with_ten_mistakes_has_them_all_and_each_check_names_its_own(
 @pytest.mark.parametrize("stem", SOLUTIONS)
 def test_exercises_are_numbered_of_all_kinds_hinted_and_worth_their_difficulty(stem):
     before, parts = exercises.split(SOLUTIONS[stem])
-    assert before[1].source == bootstrap_cell.text(), "the bootstrap cell is an old one"
+    assert before[1].source == exercises.bootstrap_cell(), "the bootstrap cell is an old one"
     assert [part.number for part in parts] == [f"{int(stem[:2])}.{n}" for n in range(1, len(parts) + 1)]
     assert {part.kind for part in parts} == {"Derive", "Build", "Measure"}
     for part in parts:
@@ -99,7 +98,7 @@ def test_exercises_are_numbered_of_all_kinds_hinted_and_worth_their_difficulty(s
 @pytest.mark.parametrize("stem", SOLUTIONS)
 def test_a_cell_of_code_has_no_output_and_metadata_that_nbgrader_understands(stem):
     for cell in SOLUTIONS[stem].cells:
-        if cell.cell_type == "code" and cell.source != bootstrap_cell.text():
+        if cell.cell_type == "code" and cell.source != exercises.bootstrap_cell():
             assert not cell.outputs and cell.execution_count is None, f"{cell.id} has outputs; clear them"
             roles = cell.metadata.nbgrader
             assert roles.grade_id == cell.id and roles.solution + roles.locked == 1, f"{cell.id}: {roles}"

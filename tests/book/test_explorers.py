@@ -18,7 +18,7 @@ CHAPTERS = {
         label
         for cell in nbformat.read(path, as_version=4).cells
         if cell.cell_type == "code"
-        for label in pictures.labels(cell.source)
+        for label in pictures.named_in(cell.source, "explore.slider")
     ]
     for path in sorted(ROOT.glob("chapters/*.ipynb"))
 }

@@ -94,7 +94,8 @@ def test_a_chapter_is_released_collected_and_graded(course, name):
     hand_in(course, name, {"ada": right, "ben": edited, "cleo": one_mistake})
     follow(course, "Grade", name)
 
-    expected = {"ada": sum(p.points for p in parts), "ben": 0, "cleo": sum(p.points for p in parts[::2])}
+    points = [{"easy": 1, "medium": 2, "hard": 3}[part.difficulty] for part in parts]
+    expected = {"ada": sum(points), "ben": 0, "cleo": sum(points[::2])}
     with (course / "grades.csv").open(encoding="utf8") as file:
         exported = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file) if row["assignment"] == name}
     assert scores(course, name) == exported == expected

@@ -18,7 +18,7 @@ from places import ROOT
 from screens import SCREENS, draw_explorers, draw_theme
 
 pytestmark = pytest.mark.book
-LISTED = book.pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8")))
+LISTED = list(book.parse_toc_data(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf8"))))
 PAGES = [name for name in LISTED if not name.startswith("pages/api/") or name == "pages/api/cells"]  # made alike
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf8"))
 FOLDER = urlsplit(CONFIG["html"]["baseurl"]).path  # where a site has the pages, "/unrolled/"

@@ -1,25 +1,10 @@
-"""Sphinx extensions: what the pages hold beyond what is written in them. `_config.yml` lists them."""
+"""A Sphinx extension: what the pages hold beyond what is written in them."""
 
 import json
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from sphinx.application import Sphinx
-
-SAFE = {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-def fill(app: Sphinx, name: str, markdown: Callable[[Path], str]) -> dict[str, bool]:
-    """Let an empty directive stand for text that is made, before its page is read, from the folder of all sources."""
-    directive = f"```{{{name}}}\n```\n"
-
-    def replace(app: Sphinx, page: str, source: list[str]) -> None:
-        if directive in source[0]:
-            source[0] = source[0].replace(directive, markdown(Path(app.srcdir)))
-
-    app.connect("source-read", replace)
-    return SAFE
 
 
 @cache
@@ -27,3 +12,23 @@ def cells(notebook: Path) -> list[dict]:
     """Return a notebook's cells, the source of each as one text."""
     read = json.loads(notebook.read_text(encoding="utf8"))["cells"]
     return [cell | {"source": "".join(cell["source"])} for cell in read]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register what the modules here make. An empty directive stands for text made from the folder of all sources."""
+    from extensions import audit, docstrings, gallery, records, terms
+
+    texts = {"gallery": gallery.cards, "records": records.entries}
+    texts |= {"audit-claims": audit.claims, "audit-exam": audit.exam}
+
+    def fill(app: Sphinx, page: str, source: list[str]) -> None:
+        for name, made in texts.items():
+            if (directive := f"```{{{name}}}\n```\n") in source[0]:
+                source[0] = source[0].replace(directive, made(Path(app.srcdir)))
+
+    app.connect("source-read", fill)
+    app.add_post_transform(terms.FirstUses)
+    app.connect("autodoc-skip-member", docstrings.skip)
+    app.connect("autodoc-process-docstring", docstrings.process, priority=400)  # before Napoleon does
+    app.connect("missing-reference", docstrings.resolve, priority=400)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

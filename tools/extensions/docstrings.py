@@ -12,33 +12,29 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
-from extensions import SAFE
-
-SECTION = re.compile(r"(Args|Attributes|Example|Raises|Returns|Yields):$")
-RETURNED = ("Returns", "Yields")
-LABELS = re.compile(r"\((:eq:`[^`]+`(?:, :eq:`[^`]+`)*)( and following)?\)")
+SECTION = re.compile(r"(Args|Attributes|Example|Returns):$")
+LABELS = re.compile(r"\((:eq:`[^`]+`(?:, :eq:`[^`]+`)*)\)")
 ROLE = re.compile(r"(:eq:`[^`]+`)")
 
 
 def escaped(line: str) -> str:
     """Return a line of a docstring's equations in which only references to equations are markup."""
-    parts = ROLE.split(LABELS.sub(r"\1\2", line))
+    parts = ROLE.split(LABELS.sub(r"\1", line))
     return "".join(part if ROLE.fullmatch(part) else re.sub(r"([\\*`_|])", r"\\\1", part) for part in parts)
 
 
 def prepared(lines: list[str]) -> list[str]:
     """Return the lines of a docstring as Napoleon and Sphinx understand them.
 
-    Indented blocks between paragraphs are equations, and become code. What is returned becomes a field: Napoleon would
-    take all before a colon for a type.
+    Indented blocks between paragraphs are equations, and become code; what is returned has no type before a colon.
     """
     made, section, block = [], "", False
     for number, line in enumerate(lines):
         if line and not line.startswith(" "):
             heading = SECTION.match(line)
             section, block = heading[1] if heading else "", False
-            if section in RETURNED:
-                made.append(f":{section.lower()}:")
+            if section == "Returns":
+                made.append(":returns:")
                 continue
         elif line and not section and not block and (number == 0 or not lines[number - 1]):
             made += [".. parsed-literal::", ""]
@@ -48,23 +44,14 @@ def prepared(lines: list[str]) -> list[str]:
 
 
 def process(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    """Prepare a docstring, before Napoleon does.
-
-    What a property's first line has before a colon would be taken for its type, if nothing, such as an empty comment,
-    stood before it.
-    """
+    """Prepare a docstring. What a property's first line has before a colon is no type, after an empty comment."""
     lines[:] = [*(["..", ""] if what in ("property", "attribute") else []), *prepared(lines)]
 
 
 def documented(target: str, module: str, objects: dict) -> str | None:
-    """Return the full name under which the pages document what a reference in a module means, or None.
-
-    It may say ``"unrolled.cells.base.Cell"``, ``"cells.unroll"`` or ``"Recipe"``.
-    """
-    words = target.split(".")
-    names = [target, f"unrolled.{target}"]
-    names += [".".join(words[:2] + words[3:])] if words[0] == "unrolled" else []
-    names += [f"{module.rpartition('.')[0]}.{target}"]
+    """Return the name that the pages have for ``"unrolled.cells.base.Cell"``, ``"cells.unroll"`` or ``"Recipe"``."""
+    words, room = target.split("."), module.rpartition(".")[0]
+    names = [target, f"unrolled.{target}", ".".join(words[:2] + words[3:]), f"{room}.{target}"]
     names += [name for name in objects if name.rpartition(".")[2] == target and target[0].isupper()]
     return next((name for name in names if name in objects), None)
 
@@ -83,12 +70,3 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: nodes.Element, shown: node
 def skip(app: Sphinx, what: str, name: str, thing: object, skipped: bool, options: object) -> bool | None:
     """Leave out the fields of a named tuple, which its docstring explains."""
     return True if isinstance(thing, _tuplegetter) else None
-
-
-def setup(app: Sphinx) -> dict:
-    """Register the extension."""
-    app.setup_extension("sphinx.ext.autodoc")
-    app.connect("autodoc-skip-member", skip)
-    app.connect("autodoc-process-docstring", process, priority=400)
-    app.connect("missing-reference", resolve, priority=400)
-    return SAFE

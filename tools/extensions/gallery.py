@@ -1,13 +1,10 @@
 """The gallery: a card for every figure that a chapter's cell saves, as the directive ``{gallery}``."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sphinx.application import Sphinx
-
-from extensions import cells, fill
+from extensions import cells
 
 GRID = """\
 ## [{title}](../chapters/{file})
@@ -45,16 +42,16 @@ class Figure(NamedTuple):
 
 def figure(cell: dict) -> Figure | None:
     """Return the figure that a cell saves, which its metadata names and describe; None if it saves none."""
-    metadata = cell["metadata"].get("mystnb", {})
-    if "charts.save(" not in "".join(cell["source"]) or "figure" not in metadata:
+    about = cell["metadata"].get("mystnb", {}).get("figure")
+    if not about or "charts.save(" not in "".join(cell["source"]):
         return None
-    texts = (metadata["image"]["alt"], metadata["figure"]["caption"], metadata["figure"]["name"])
-    return Figure(metadata["figure"]["name"].removeprefix("fig-"), *(" ".join(text.split()) for text in texts))
+    texts = (cell["metadata"]["mystnb"]["image"]["alt"], about["caption"], about["name"])
+    return Figure(about["name"].removeprefix("fig-"), *(" ".join(text.split()) for text in texts))
 
 
-def figures(notebook: Path) -> Iterator[Figure]:
-    """Yield the figures that a chapter saves, in its order."""
-    yield from filter(None, map(figure, cells(notebook)))
+def figures(notebook: Path) -> list[Figure]:
+    """Return the figures that a chapter saves, in its order."""
+    return list(filter(None, map(figure, cells(notebook))))
 
 
 def title(notebook: Path) -> str:
@@ -67,12 +64,6 @@ def cards(root: Path) -> str:
     """Return the cards of all figures of the chapters below `root`, a grid for each chapter."""
     grids = []
     for notebook in sorted(root.glob("chapters/*.ipynb")):
-        made = [CARD.format(**figure._asdict(), message=figure.message) for figure in figures(notebook)]
-        if made:
-            grids.append(GRID.format(title=title(notebook), file=notebook.name, cards="\n".join(made)))
+        made = "\n".join(CARD.format(**figure._asdict(), message=figure.message) for figure in figures(notebook))
+        grids.append(GRID.format(title=title(notebook), file=notebook.name, cards=made))
     return "\n".join(grids)
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the extension."""
-    return fill(app, "gallery", cards)

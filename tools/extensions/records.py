@@ -5,9 +5,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from textwrap import indent
 
-from sphinx.application import Sphinx
-
-from extensions import cells, fill
+from extensions import cells
 from unrolled import records
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,41 +17,35 @@ TABLE = """\
 * - record
   - what it measures
   - chapters
-  - measured
-"""
+  - measured"""
 RUN = {name for file in ROOT.glob("lab/*.py") for name in re.findall(r'^ +"([\w-]+)",$', file.read_text("utf8"), re.M)}
-NAMED = re.compile(r"\bload\(f?\"([^\"]+)\"")
-LINKED = re.compile(r"records\.html#record-([\w-]+)\"")
 
 
 def entries(root: Path) -> str:
     """Return the table of the records, and where the chapters below `root` read them."""
-    reads = {chapter: read_in(chapter) for chapter in sorted(root.glob("chapters/*.ipynb"))}
-    rows = []
+    reads, rows = {chapter: read_in(chapter) for chapter in sorted(root.glob("chapters/*.ipynb"))}, []
     for name in records.names():
         readers = [chapter for chapter, patterns in reads.items() if any(fnmatchcase(name, x) for x in patterns)]
         rows.append(entry(name, records.load(name), readers))
-    return f"{TABLE}{chr(10).join(rows)}\n:::\n"
+    return "\n".join([TABLE, *rows, ":::\n"])
 
 
 def read_in(chapter: Path) -> set[str]:
-    """Return the names of the records that a chapter reads, with a ``*`` for what a variable holds.
-
-    It names them where it reads them, or shows their provenance.
-    """
+    """Return the records that a chapter loads, with ``*`` for what a variable holds, or whose provenance it shows."""
     code = [cell for cell in cells(chapter) if cell["cell_type"] == "code"]
-    named = {re.sub(r"\{.*?\}", "*", name) for cell in code for name in NAMED.findall(cell["source"])}
+    loaded = re.findall(r'\bload\(f?"([^"]+)"', "\n".join(cell["source"] for cell in code))
     shown = ["".join(x.get("data", {}).get("text/html", "")) for cell in code for x in cell.get("outputs", [])]
-    return named | {name for html in shown for name in LINKED.findall(html)}
+    linked = re.findall(r'records\.html#record-([\w-]+)"', "\n".join(shown))
+    return {re.sub(r"\{.*?\}", "*", name) for name in (*loaded, *linked)}
 
 
 def entry(name: str, record: records.Record, readers: list[Path]) -> str:
     """Return the row of the table that is about one record; what it measures, and how, is folded."""
-    library = f"{record.environment('versions')}; commit {record.environment('commit')}"
-    trials, again = sum(len(result.trials) for result in record.values()), f"`python -m lab run {name} --record`"
-    facts = {"Labels": ", ".join(f"`{label}`" for label in record), "Trials": str(trials) * bool(trials)}
-    facts |= {"Library": library, "Command": again if name in RUN else "its code has gone; the commit has it"}
-    lines = [f"- {fact}: {text}" for fact, text in facts.items() if text]
+    trials = sum(len(result.trials) for result in record.values())
+    lines = [f"- Labels: {', '.join(f'`{label}`' for label in record)}", *([f"- Trials: {trials}"] if trials else [])]
+    lines.append(f"- Library: {record.environment('versions')}; commit {record.environment('commit')}")
+    again = f"`python -m lab run {name} --record`" if name in RUN else "its code has gone; the commit has it"
+    lines.append(f"- Command: {again}")
     for metric, (unit, about, axes) in record.metrics.items():
         by = f", by {' and '.join(f'`{axis}`' for axis in axes)}" if axes else ""
         lines.append(f"- `{metric}`{by}{f', in {plain(unit)}' if unit else ''}: {plain(about)}")
@@ -67,8 +59,3 @@ def entry(name: str, record: records.Record, readers: list[Path]) -> str:
 def plain(text: str) -> str:
     """Return a text in which Markdown finds no markup."""
     return re.sub(r"([\\`*_$<>\[\]])", r"\\\1", text)
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the extension."""
-    return fill(app, "records", entries)

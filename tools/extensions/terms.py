@@ -1,8 +1,7 @@
 """In a chapter, the first use of a term leads to the glossary, and of a function to its page.
 
-A notebook shows a role as it is typed, so the links are made when the pages are: where a term first stands in the text
-of a section, not in a heading, a formula, code or another link. A term such as "key (of attention)" has an everyday
-word for its name, and is linked only where that is in italics.
+A notebook shows a role as it is typed, so the links are made when the pages are: in the text of sections, not in
+headings, formulas, code or links. A term such as "key (of attention)" is an everyday word, and linked only in italics.
 """
 
 import re
@@ -10,23 +9,13 @@ from collections.abc import Iterator
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from extensions import SAFE
-
-SHOWN = "glossary-term"  # the class of what is linked: pages/_static/book.css makes the link a quiet one
+SHOWN = "glossary-term"  # the class of what is linked, for pages/_static/book.css
 CLOSING = ("What you can now do", "What we know now", "Exercises")
 EVERYDAY = re.compile(r" \(of [^)]+\)$")
 CLOSED = (nodes.title, nodes.reference, nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
 CLOSED += (nodes.caption, nodes.comment, nodes.target, nodes.image, addnodes.pending_xref)
-
-
-def pattern(names: list[str]) -> re.Pattern:
-    """Return what matches any of some names, the longest first, in the plural too, across the ends of lines."""
-    longest_first = sorted(names, key=len, reverse=True)
-    words = (re.escape(name).replace(r"\ ", r"\s+").replace("'", "['’]") for name in longest_first)
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(words)})(?:e?s)?(?![\w-])", re.IGNORECASE)
 
 
 def named(word: str, names: dict[str, str]) -> str | None:
@@ -55,17 +44,17 @@ class FirstUses(SphinxPostTransform):
 
     def run(self, **options) -> None:
         """Change the document, if it is a chapter."""
-        if not self.env.docname.startswith("chapters/"):
-            return
-        terms = [name for name, _, kind, *_ in self.env.get_domain("std").get_objects() if kind == "term"]
-        if terms:
+        if self.env.docname.startswith("chapters/"):
+            terms = [name for name, _, kind, *_ in self.env.get_domain("std").get_objects() if kind == "term"]
             self.link_terms({EVERYDAY.sub("", term).lower(): term for term in terms})
-        self.link_names(self.env.get_domain("py").objects)
+            self.link_names(self.env.get_domain("py").objects)
 
     def link_terms(self, names: dict[str, str]) -> None:
         """Link the first use of every term, by how it is written in small letters."""
         free = {name: term for name, term in names.items() if not EVERYDAY.search(term)}
-        anywhere, done = pattern(list(free)), set()
+        longest_first = (re.escape(name) for name in sorted(free, key=len, reverse=True))
+        words = "|".join(name.replace(r"\ ", r"\s+").replace("'", "['’]") for name in longest_first)
+        anywhere, done = re.compile(rf"(?<![\w-])(?:{words})(?:e?s)?(?![\w-])", re.IGNORECASE), set()
         for text in readable(self.document):
             if isinstance(text.parent, nodes.emphasis) and (term := named(text.parent.astext(), names)):
                 if term not in done:
@@ -86,10 +75,8 @@ class FirstUses(SphinxPostTransform):
 
     def link_names(self, objects: dict) -> None:
         """Link the first use of every name of the library that a text has in code, as ``cells.unroll``."""
-        known = [
-            name for name, of in objects.items() if of.objtype in ("class", "function", "method") and not of.aliased
-        ]
-        done = set()
+        kinds, done = ("class", "function", "method"), set()
+        known = [name for name, of in objects.items() if of.objtype in kinds and not of.aliased]
         for code in list(self.document.findall(nodes.literal)):
             short = f".{code.astext().removesuffix('()')}"
             names = [name for name in known if name == f"unrolled{short}" or name.endswith(short)]
@@ -99,11 +86,5 @@ class FirstUses(SphinxPostTransform):
 
     def link(self, domain: str, kind: str, target: str, shown: nodes.Node) -> addnodes.pending_xref:
         """Return a reference that Sphinx will resolve, or complain of."""
-        attributes = {"refdomain": domain, "reftype": kind, "reftarget": target, "refdoc": self.env.docname}
-        return addnodes.pending_xref("", shown, refexplicit=True, refwarn=True, **attributes)
-
-
-def setup(app: Sphinx) -> dict:
-    """Register the extension."""
-    app.add_post_transform(FirstUses)
-    return SAFE
+        to = {"refdomain": domain, "reftype": kind, "reftarget": target, "refdoc": self.env.docname}
+        return addnodes.pending_xref("", shown, refexplicit=True, refwarn=True, **to)
