@@ -1,6 +1,7 @@
 """Build _build/html: execute the chapters that changed, then let Jupyter Book make pages of them."""
 
 import argparse
+import hashlib
 import os
 import re
 import shutil
@@ -133,7 +134,14 @@ def lay_out_demonstrations(site: Path) -> None:
 
 
 def sphinx() -> None:
-    """Make the pages anew, warnings being errors."""
+    """Make the pages anew, warnings being errors; nothing where all that they are made of is as it was."""
+    made_of = [path for folder in (SOURCE, ROOT / "lib", ROOT / "tools") for path in sorted(folder.rglob("*.*"))]
+    made_of = [ROOT / "constraints.txt", *(path for path in made_of if path.is_file() and path.suffix != ".pyc")]
+    contents = (f"{path}{path.read_bytes()}" for path in made_of)
+    key, now = BUILD / "html.key", hashlib.sha256("".join(contents).encode()).hexdigest()
+    if key.is_file() and key.read_text() == now:
+        return
+    key.unlink(missing_ok=True)
     shutil.rmtree(BUILD / "html", ignore_errors=True)
     print("Making the pages ...", flush=True)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", SOURCE, "--path-output", ROOT, "--all"]
@@ -144,6 +152,7 @@ def sphinx() -> None:
     if done.returncode:
         raise SystemExit(f"{done.stdout}\nThe pages have the faults above: none counts as built.")
     pictures.mend(BUILD / "html")
+    key.write_text(now)
 
 
 def main() -> None:
