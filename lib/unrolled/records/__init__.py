@@ -174,8 +174,8 @@ def digest(content: Any) -> str:
 
 
 def names() -> list[str]:
-    """Return the names of all records, in alphabetical order."""
-    return sorted(path.stem for path in FOLDER.glob("*.jsonl"))
+    """Return the names of all records that hold more than trials, in alphabetical order."""
+    return sorted(path.stem for path in FOLDER.glob("*.jsonl") if load(path.stem))
 
 
 def load(name: str, *, folder: Path | None = None) -> Record:
