@@ -50,9 +50,6 @@ class AdaptiveSoftmax(nn.Linear):
         vocab_size: V, the number of words.
         cutoffs: the numbers with which the clusters begin, ascending; the first is the size of the head.
 
-    Raises:
-        ValueError: the cutoffs do not ascend between 0 and V.
-
     Example:
         >>> output = AdaptiveSoftmax(8, 50, cutoffs=[10, 30])
         >>> log_p = output(torch.randn(3, 8))
@@ -108,9 +105,6 @@ class AdaptiveLM(LanguageModel):
         begins: where the clusters begin, as shares of the vocabulary, ascending.
         hidden_size: h, and the length of a word's vector.
         **options: those of `LanguageModel`, but for ``embedding_size`` and ``tied``.
-
-    Raises:
-        ValueError: what `AdaptiveSoftmax` or `LanguageModel` raises.
     """
 
     def __init__(self, vocab_size: int, *, begins: Sequence[float], hidden_size: int = 128, **options: Any):

@@ -33,10 +33,6 @@ def first_choice_by_lag(
         The share of right answers in each bin (NaN if the bin is empty), and the number of questions in it, both
         (bins,).
 
-    Raises:
-        ValueError: the corpus never recalls that kind, its values are not single words that the model knows, or what
-            the model predicts are not numbers.
-
     Example:
         >>> from unrolled.models import LanguageModel
         >>> from unrolled.text import stories

@@ -26,11 +26,7 @@ class Entry:
 
 
 def entries(page: str) -> list[Entry]:
-    """Return the entries of a glossary's page.
-
-    Raises:
-        ValueError: an entry is not made of names, a meaning, and where it comes from.
-    """
+    """Return the entries of a glossary's page."""
     blocks = re.findall(r"^```\{glossary\}\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
     parts = [part for block in blocks for part in re.split(r"\n\n(?=\S)", block)]
     return [entry(part) for part in parts]
