@@ -239,7 +239,10 @@ def _measured(experiment: Experiment, works: list[Work], folder: Path) -> list[d
 
 
 def _write(experiment: Experiment, folder: Path, line: dict) -> None:
-    """Put a run into a record, whole or not at all; what it replaces, and what is run no more, goes."""
+    """Put a run into a record, whole or not at all; what it replaces, and what is run no more, goes.
+
+    So do the runs of another configuration under its label: a result is of one.
+    """
     path = folder / f"{experiment.name}.jsonl"
     folder.mkdir(parents=True, exist_ok=True)
     head = {"name": experiment.name, "title": experiment.title, "seeds": experiment.seeds}
@@ -248,8 +251,12 @@ def _write(experiment: Experiment, folder: Path, line: dict) -> None:
     def key(run: dict) -> str:
         return json.dumps([run["label"], run["seed"], run.get("trial")], sort_keys=True)
 
+    def stays(run: dict) -> bool:
+        other = run["label"] == line["label"] and run["config"] != line["config"]
+        return run["label"] in experiment.runs and key(run) != key(line) and ("trial" in {**run, **line} or not other)
+
     lines = [json.loads(each) for each in path.read_text(encoding="utf8").splitlines()[1:]] if path.exists() else []
-    kept = [each for each in lines if each["label"] in experiment.runs and key(each) != key(line)]
+    kept = [each for each in lines if stays(each)]
     kept.append(line | {"digest": digest(line)})
     labels = list(experiment.runs)
     kept.sort(key=lambda run: (labels.index(run["label"]), "trial" not in run, run["seed"]))

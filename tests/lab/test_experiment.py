@@ -73,7 +73,7 @@ def test_what_was_measured_of_another_configuration_is_measured_again(coin, tmp_
     changed = replace(coin, runs=coin.runs | {"fair": {"sides": 3}})
     assert [(work.label, work.seed) for work in missing(changed, tmp_path)] == [("fair", seed) for seed in range(3)]
     record = run(changed, tmp_path, tmp_path / "work", labels=["fair"], seeds=[1])
-    assert sorted(record["fair"]["heads"].tolist()) == [0.5, 3.5, 4.5]
+    assert record["fair"]["heads"].tolist() == [3.5], "a result is of one configuration"
     without = run(replace(coin, runs={"fair": {"sides": 3}}), tmp_path, tmp_path / "work", seeds=[2])
     assert list(without) == ["fair"], "what is run no more goes when the record is written"
 
