@@ -208,11 +208,6 @@ def _alike() -> dict[str, Config]:
     }
 
 
-def with_rate(config: Config, setting: Config) -> Config:
-    """Return a configuration with the learning rate that is tried."""
-    return config | setting
-
-
 SMALL = {"hidden_size": 8, "updates": 4, "score_every": 2, "sequences": 8, "batch": 4}
 SMALL |= {"length": 4, "played": 6, "games": 4, "asked": 4, "every": 2}
 
@@ -225,7 +220,7 @@ EXPERIMENTS = (
         measure_tracking,
         lambda config: {"step": range(1, config["played"] + 1)[counted(config)]},
         trials={label: [{"learning_rate": rate} for rate in RATES] for label in _endless()},
-        put=with_rate,
+        put=recipe.put,
         trial=partial(trial_on, game_of),
         small=SMALL,
     ),
@@ -236,7 +231,7 @@ EXPERIMENTS = (
         _alike(),
         measure_recall,
         trials={label: [{"learning_rate": rate} for rate in recipe.RATES] for label in _alike()},
-        put=with_rate,
+        put=recipe.put,
         small=SMALL,
     ),
 )

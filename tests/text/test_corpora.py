@@ -58,18 +58,17 @@ def fox(request, monkeypatch, server, tmp_path):
 
 def test_a_corpus_is_downloaded_once_decoded_exactly_and_split(fox, server):
     server.cut = 7  # the first answer breaks off, and the download is tried again
-    assert not corpora.is_here("fox")
+    assert not fox.exists()
     corpus = corpora.load_corpus("fox")
     assert corpus.train + corpus.validation == TEXT  # accents, quotation marks and line ends as they are
     assert len(corpus.train) == len(TEXT) * 9 // 10 and corpus.test == "" and corpus.files == ("fox/fox.txt",)
-    assert corpora.load_corpus("fox") == corpus and corpora.is_here("fox") and server.requests == ["/fox", "/fox"]
+    assert corpora.load_corpus("fox") == corpus and server.requests == ["/fox", "/fox"]
 
 
 @pytest.mark.parametrize("damaged", [CONTENT[:-7], CONTENT.replace(b"fox", b"owl")])
 def test_a_damaged_file_is_fetched_again_and_one_from_the_server_is_refused_and_not_kept(fox, server, damaged):
     corpora.load_corpus("fox")
     fox.write_bytes(damaged)
-    assert not corpora.is_here("fox")
     corpora.load_corpus("fox")
     assert fox.read_bytes() == CONTENT and len(server.requests) == 2
     fox.unlink()
@@ -127,17 +126,6 @@ def test_names_are_split_as_makemore_splits_them():
     assert parts == ("".join(words[:20]), "".join(words[20:22]), "".join(words[22:]))
 
 
-def test_a_word_goes_to_its_part_with_all_alternatives_whatever_the_order():
-    entries = [f"w{'abcdefghij'[n % 10]}{n}({k}) AH0\n" for n in range(400) for k in (1, 2)]
-    parts = corpora.by_word("".join(entries))
-    random.Random(0).shuffle(entries)
-    again = corpora.by_word("".join(entries))
-    words = [{corpora.headword(line) for line in part.splitlines()} for part in parts]
-    assert words == [{corpora.headword(line) for line in part.splitlines()} for part in again]
-    assert sum(map(len, words)) == len(set().union(*words)) == 400
-    assert 320 < len(words[0]) < 360 and 10 < len(words[1]) < 31 < len(words[2]) < 51
-
-
 def test_an_unknown_name_is_refused_with_those_that_there_are():
     with pytest.raises(ValueError, match="'tiny-shakespear'; there are tiny-shakespeare, tinystories-sample"):
         corpora.load_corpus("tiny-shakespear")
@@ -145,7 +133,7 @@ def test_an_unknown_name_is_refused_with_those_that_there_are():
 
 def test_the_registry_pins_every_file():
     folders = {folder for folder, _ in corpora.SPLITS.values()}
-    assert {path.partition("/")[0] for path in corpora._REGISTRY} == folders and len(corpora._REGISTRY) == 24
+    assert {path.partition("/")[0] for path in corpora._REGISTRY} == folders and len(corpora._REGISTRY) == 23
     for path, (digest, *url) in corpora._REGISTRY.items():
         assert re.fullmatch("[0-9a-f]{40}" if path in corpora.STAND_INS else "[0-9a-f]{64}", digest), path
         pinned = (
@@ -177,7 +165,6 @@ def real(name):
         ("wikitext-2", (10_780_437, 1_120_192, 1_255_018)),
         ("names", (182_625, 22_655, 22_866)),  # as many as makemore's lectures print examples
         ("atis", (2_719_527, 365_475, 367_554)),
-        ("cmudict", (3_071_781, 180_325, 366_382)),
     ],
 )
 def test_the_real_corpora_have_the_published_splits(name, sizes):

@@ -54,20 +54,6 @@ def makemore(text: str) -> Parts:
     return "".join(lines[:first]), "".join(lines[first:second]), "".join(lines[second:])
 
 
-def by_word(text: str) -> Parts:
-    """Split a dictionary, an entry a line, by a hash of the word: 85 % of the words, 5 % and 10 %."""
-    parts = ["", "", ""]
-    for line in text.splitlines(keepends=True):
-        twentieth = int.from_bytes(hashlib.sha256(headword(line).encode()).digest()[:4], "big") % 20
-        parts[2 if twentieth < 2 else 1 if twentieth < 3 else 0] += line
-    return tuple(parts)
-
-
-def headword(line: str) -> str:
-    """Return the word that a line of a pronouncing dictionary is about, without the number of the alternative."""
-    return re.sub(r"\(\d+\)$", "", line.split(maxsplit=1)[0])
-
-
 _BOOK = re.compile(  # between the paragraph that credits the transcribers, and their note or the footer
     r"(?:START OF THIS PROJECT GUTENBERG EBOOK|END THE SMALL PRINT)[^\n]*\n+(?:[^\n]+\n)+(.*?)"
     r"(?:Transcriber's Note\n.*)?End of [Tt]he Project Gutenberg",
@@ -89,7 +75,6 @@ SPLITS = {  # what a corpus is; its files in the registry are those of one folde
     "wikitext-2": ("wikitext-2", published),  # words between spaces, the rare ones <unk>; CC BY-SA 3.0 and GFDL
     "names": ("names", makemore),  # 32,033 given names; public domain
     "atis": ("ud-english-atis", published),  # questions about flights, in CoNLL-U; CC BY-SA 4.0
-    "cmudict": ("cmudict", by_word),  # the CMU Pronouncing Dictionary; BSD-2-Clause
 }
 STAND_INS = {"wikitext-2/train.txt": "wikitext-2/train.shuffled-articles.txt"}  # the same articles in another order
 _LINES = resources.files(__package__).joinpath("registry.txt").read_text("utf-8").splitlines()
@@ -108,11 +93,6 @@ def load_corpus(name: str) -> Corpus:
     paths = [_verified(path) or _download(path) for path in _files(name)]
     split, texts = SPLITS[name][1], map(_decoded, paths)
     return Corpus(*split(*texts), tuple(path.relative_to(folder()).as_posix() for path in paths))
-
-
-def is_here(name: str) -> bool:
-    """Return whether a corpus can be read without a download."""
-    return all(map(_verified, _files(name)))
 
 
 def folder() -> Path:
