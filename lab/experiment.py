@@ -190,7 +190,13 @@ def run(
     def asked(work: Work) -> bool:
         return (labels is None or work.label in labels) and (seeds is None or work.seed in seeds)
 
+    last = None
     while works := [work for work in missing(experiment, into) if asked(work)]:
+        if works[0] == last:
+            raise RuntimeError(
+                f"{experiment.name} has run {last.label!r}, seed {last.seed}, and measured nothing of it"
+            )
+        last = works[0]
         if experiment.together:
             works = [Work(label, works[0].seed, None, config) for label, config in experiment.runs.items()]
         else:

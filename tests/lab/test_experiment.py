@@ -138,6 +138,12 @@ def test_what_is_compared_by_the_clock_is_measured_together(tmp_path):
     assert calls == [["a", "b"]] * 2 and record["b"]["heads"].tolist() == [0, 1]
 
 
+def test_what_measures_nothing_of_a_label_is_not_run_for_ever(tmp_path):
+    forgets = Experiment("coin", "Toss", METRICS, {"a": {}, "b": {}}, lambda *_: {"a": {"heads": 1}}, together=True)
+    with pytest.raises(RuntimeError, match="coin has run 'b', seed 0, and measured nothing of it"):
+        run(forgets, tmp_path, tmp_path / "work")
+
+
 def test_a_setting_goes_where_its_name_is_known():
     config = {"model": engine.model("LanguageModel", core="gru"), "recipe": {"updates": 1}}
     found = with_setting(config, {"learning_rate": 0.1, "dropout": 0.2, "update_bias": -1.0})
