@@ -13,8 +13,8 @@ from lab.experiment import CHOSEN_BY, digest, missing, model, recipe, text
 from lab.training import answers, fit, model_of, recipe_of
 from small_experiments import CHARACTERS, config_of, little_held_out, shrunk
 from unrolled import records
-from unrolled.models import TaggingNetwork, load_model
-from unrolled.text import CorpusError, Examples, Vocabulary, pad_pairs, pad_tagged, stories
+from unrolled.models import LanguageModel, TaggingNetwork, load_model
+from unrolled.text import CorpusError, Examples, Vocabulary, WordVocabulary, pad_pairs, pad_tagged, stories
 from unrolled.training import train, train_examples
 
 EXPERIMENTS = lab.experiments()
@@ -148,6 +148,17 @@ def test_the_recipe_begins_as_it_says(core, gate, bias):
             if block.W_hh is not None:
                 assert torch.allclose(block.W_hh @ block.W_hh.T, torch.eye(cell.hidden_size), atol=1e-5)
                 assert abs(block.W_xh.std() * cell.input_size**0.5 - 1) < 0.1
+
+
+def test_the_race_asks_for_the_name_before_each_word():
+    vocabulary = WordVocabulary(sorted({word for hero in names.HEROES for word in names.told(hero)} | {"\n"}))
+    torch.manual_seed(0)
+    network = LanguageModel(len(vocabulary), hidden_size=8)
+    for row, (hero, place) in zip(names.race(network, vocabulary)[::5], [("Ada", 30), ("Oscar", 90)], strict=True):
+        words = names.told(hero)
+        read = vocabulary.encode(["\n", *words[:place]])
+        probability = network(read[None])[0][0, -1].softmax(dim=0)[vocabulary[hero]].item()
+        assert len(row) == len(words) and row[place] == round(probability, 4)
 
 
 def test_gates_begin_by_the_rule_where_the_lag_is_known():
