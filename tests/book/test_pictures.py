@@ -24,7 +24,7 @@ LIVE = {
     *("common-rate", "expected-best", "neighbours-alike", "follow-the-ball"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
     *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
-    *("cost-roofline", "scan-error", "recall-written", "shell-game-learned"),
+    *("scan-error", "recall-written", "shell-game-learned"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

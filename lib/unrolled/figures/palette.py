@@ -28,7 +28,6 @@ PALETTE = {  # the colour, and which of the dashes and markers; an SVG has the n
     "rnn-variant": (LIGHT_BLUE, 4, 6),
     "lstm": (ORANGE, 1, 1),
     "lstm-1997": (LIGHT_ORANGE, 2, 3),
-    "lstm-replayed": (LIGHT_ORANGE, 3, 4),
     "minlstm": (LIGHT_ORANGE, 4, 5),
     "lstm-variant": (LIGHT_ORANGE, 5, 6),
     "gru": (RED, 2, 2),
@@ -50,9 +49,8 @@ PALETTE = {  # the colour, and which of the dashes and markers; an SVG has the n
 LABELS = {  # what charts call them; after a comma stands the name of a variant
     **{"RNN": "rnn", "tanh": "rnn", "recurrent network": "rnn", "IRNN": "irnn", "tanh, orthogonal": "orthogonal-rnn"},
     **{"LSTM": "lstm", "LSTM of 1997": "lstm-1997", "no forget gate": "lstm-1997", "PyTorch's LSTM": "lstm-variant"},
-    **{"LSTM, replayed": "lstm-replayed", "minLSTM": "minlstm"},
     **{"GRU": "gru", "the GRU": "gru", "GRU, reset after": "gru-after", "PyTorch's GRU": "gru-variant"},
-    **{"minGRU": "mingru", "minGRU, one layer": "mingru", "minGRU, signed": "mingru-signed"},
+    **{"minGRU": "mingru", "minGRU, one layer": "mingru", "minGRU, signed": "mingru-signed", "minLSTM": "minlstm"},
     **{"attention": "attention", "with attention": "attention", "transformer": "attention"},
     **{"linear attention": "linear-attention", "window": "window", "window network": "window"},
     **{f"{order}-gram{s}": "counting" for order in ("n", *range(1, 21)) for s in ("", "s")},
