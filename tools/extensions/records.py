@@ -50,7 +50,7 @@ def entry(name: str, record: records.Record, readers: list[Path]) -> str:
         by = f", by {' and '.join(f'`{axis}`' for axis in axes)}" if axes else ""
         lines.append(f"- `{metric}`{by}{f', in {plain(unit)}' if unit else ''}: {plain(about)}")
     details = "\n".join(["<details><summary>details</summary>", "", *lines, "", "</details>"])
-    chapters = ", ".join(f"[{int(path.name[:2])}](../chapters/{path.name})" for path in readers)
+    chapters = ", ".join(f"[{path.name[:2].lstrip('0')}](../chapters/{path.name})" for path in readers)
     place, about = f"[`{name}`]{{#record-{name}}}", f"{plain(record.title)}\n\n{details}"
     first, *others = (indent(cell, "    ").lstrip() for cell in (place, about, chapters, record.provenance().text))
     return "\n".join([f"* - {first}", *(f"  - {cell}".rstrip() for cell in others)])
