@@ -85,16 +85,17 @@ def summary(notebooks: list[list[Exercise]]) -> str:
 
 def total(parts: list[Exercise]) -> str:
     """Return a sentence on how long the book takes, from what chapters and exercises say of themselves."""
-    reading = sum(announced(nbformat.read(path, as_version=4)) for path in chapters())
-    minutes = (reading, sum(part.minutes for part in parts))
+    numbered = [nbformat.read(path, as_version=4) for path in chapters("[0-9]")]
+    minutes = sum(map(announced, numbered)), sum(part.minutes for part in parts)
     read, solve = (f"{round(time / 30) / 2:g}".replace(".5", "½") for time in minutes)  # hours, to the next half
-    about = f"About {read} hours to read {len(chapters())} chapters, and {solve} hours for all {len(parts)} exercises"
+    about = f"About {read} hours to read {len(numbered)} chapters, and {solve} hours for all {len(parts)} exercises"
     return f"**How long it takes.** {about}.\n"
 
 
 def announced(notebook: dict) -> int:
     """Return the minutes that a chapter says its reading takes."""
-    return int(re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))[1])
+    text = "".join("".join(cell["source"]) for cell in notebook["cells"])
+    return int(re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", text)[1])
 
 
 def write(into: Path) -> list[Path]:

@@ -40,7 +40,8 @@ def equations() -> dict[str, Equation]:
         text = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown")
         for count, (latex, label) in enumerate(NUMBERED.findall(text), start=1):
             address = f"{SITE}/chapters/{path.stem}.html#equation-{label.lower()}"  # as docutils makes it
-            numbered[label.lower()] = Equation(f"{int(path.stem[:2])}.{count}", address, latex.strip())
+            number = f"{path.stem[:2]}.{count}".removeprefix("a1.").lstrip("0")  # the appendix has no number itself
+            numbered[label.lower()] = Equation(number, address, latex.strip())
     return numbered
 
 

@@ -67,8 +67,8 @@ def paragraphs(cell: dict | None) -> list[str]:
 def deck(chapter: Path) -> list[str]:
     """Return the slides of a chapter."""
     every, above = cells(chapter), f"Unrolled, chapter {int(chapter.stem[:2])}"
-    opening, able = paragraphs(every[0])[1], "\n".join(p for p in paragraphs(every[0]) if p.startswith("- "))
-    slides, tables = [slide("opening", title(chapter), html(opening), above, able)], []
+    able = "\n".join(p for cell in every[:9] for p in paragraphs(cell) if p.startswith("- "))
+    slides, tables = [slide("opening", title(chapter), html(paragraphs(every[0])[1]), above, able)], []
     for before, cell, after in zip([None, *every], every, [*every[1:], None], strict=False):
         shown = ("".join(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", []))
         tables += [output for output in shown if "<table" in output]
@@ -95,7 +95,7 @@ def write(into: Path, scripts: tuple[Path, ...]) -> list[Path]:
     for folder in (*scripts, ROOT / "figures"):
         shutil.copytree(folder, into / (folder.name if folder.name == "figures" else ""), dirs_exist_ok=True)
     shutil.copy2(Path(__file__).with_suffix(".css"), into)
-    decks = {into / f"{path.stem[:2]}.html": path for path in chapters()}
+    decks = {into / f"{path.stem[:2]}.html": path for path in chapters("[0-9]")}
     for target, path in decks.items():
         target.write_text(PAGE.substitute(title=title(path), slides="\n".join(deck(path))), encoding="utf8")
     listed = "".join(f'<li><a href="{target.name}">{title(path)}</a></li>' for target, path in decks.items())

@@ -15,7 +15,7 @@ from places import ROOT
 pytestmark = pytest.mark.book
 PAGE = glossary.PAGE.read_text(encoding="utf8")
 ENTRIES = glossary.entries(PAGE)
-CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
+CHAPTERS = sorted(ROOT.glob("chapters/[0-9]*.ipynb"))
 
 
 @cache

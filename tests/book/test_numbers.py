@@ -3,7 +3,7 @@
 The rules, all of them:
 
 - Prose is the text of a chapter with its formulas and captions; not so are code, roles and addresses.
-- A decimal number has a point, as 0.23; 1,000, 2026 and 2.13.0 have none or are none.
+- A decimal number has a point, as 0.23; 1,000, 2026, 2.13.0, exercise 3.2 and a heading's number have none or are none.
 - It must be, rounded to the digits that it has, a decimal number that a cell of its section prints, or one that stands
   in the section's code. One of a single digit, as 0.2, must stand there as it is. Signs do not count.
 - A section goes from one ``##`` to the next.
@@ -25,7 +25,7 @@ CHAPTERS = {path.stem: json.loads(path.read_text("utf8")) for path in sorted(ROO
 DECIMAL = re.compile(r"(?<![\d.])\d+(?:,\d{3})*\.\d+(?!\.?\d)")
 PRINTED = re.compile(DECIMAL.pattern + r"(?:e[-+]\d+)?")
 BLOCK = re.compile(r"^(```+)(?!\{).*?^\1", re.MULTILINE | re.DOTALL)
-NO_PROSE = re.compile(r"`[^`]*`|\]\(\S*\)|https?://\S+")
+NO_PROSE = re.compile(r"`[^`]*`|\]\(\S*\)|https?://\S+|[Ee]xercises? \d+\.\d+|^\s*#+ \d+\.\d+")
 
 
 class Section(NamedTuple):

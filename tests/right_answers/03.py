@@ -59,6 +59,12 @@ def central(f, x, step):
     ) / (2 * step)
 
 
+# %% 3.7 differences-imaginary | one list
+def imaginary(f, x, step=1e-40):
+    turns = 1j * step * np.eye(x.size)
+    return np.array([f(x + turn.reshape(x.shape)).imag for turn in turns]).reshape(x.shape) / step
+
+
 # %% 3.8 states-held | numbers and roots
 held = q + T / q
 best = T**0.5

@@ -78,8 +78,7 @@ def links(root: Path, references: list[str]) -> str:
         headings = [re.findall("^#{1,3} (.+)$", c["source"], re.M) for c in to_cell if c["cell_type"] == "markdown"]
         own = headings[-1] if to_cell[-1]["cell_type"] == "markdown" else []
         title = (own[0] if own else sum(headings, [])[-1]).strip()
-        number = re.match(r"chapters/0?(\d+)", page)  # neither an exercise nor an appendix has one
-        chapter = f"Chapter {number[1]}: " if number else ""
+        chapter = "" if page.startswith(("exercises/", "chapters/a")) else f"Chapter {int(Path(page).name[:2])}: "
         made.append(f"[{chapter}{title}](../{page}.ipynb#{default_slugify(title)})")
     return "<br>".join(dict.fromkeys(made))
 

@@ -62,8 +62,6 @@ def title(notebook: Path) -> str:
 
 def cards(root: Path) -> str:
     """Return the cards of all figures of the chapters below `root`, a grid for each chapter."""
-    grids = []
-    for notebook in sorted(root.glob("chapters/*.ipynb")):
-        made = "\n".join(CARD.format(**figure._asdict(), message=figure.message) for figure in figures(notebook))
-        grids.append(GRID.format(title=title(notebook), file=notebook.name, cards=made))
-    return "\n".join(grids)
+    drawn = {path: figures(path) for path in sorted(root.glob("chapters/*.ipynb"))}
+    made = {path: "\n".join(CARD.format(**x._asdict(), message=x.message) for x in xs) for path, xs in drawn.items()}
+    return "\n".join(GRID.format(title=title(path), file=path.name, cards=c) for path, c in made.items() if c)
