@@ -10,12 +10,22 @@ k = sp.Symbol("k", integer=True)
 corner = b * sp.Sum(a**k * c ** (n - 1 - k), (k, 0, n - 1))
 steps = sp.log(1 / eps) / sp.log(1 / rho)
 
-# %% 4.2 three-steps | written out
-gradient = (1 - h3**2) * h2 + w * (1 - h3**2) * (1 - h2**2) * h1 + w**2 * (1 - h3**2) * (1 - h2**2) * (1 - h1**2) * h0
+# %% 4.2 numbers | by autograd, as lists
+def last(h):
+    global states
+    states = []
+    for number in x:
+        h = torch.tanh(torch.tensor(W_xh) * number + torch.tensor(W_hh) @ h)
+        states.append(h.tolist())
+    return h
 
-# %% 4.2 three-steps | a function
-gradient = lambda w, h0, h1, h2, h3: (1 - h3**2) * (h2 + w * (1 - h2**2) * (h1 + w * (1 - h1**2) * h0))
 
+J = torch.autograd.functional.jacobian(last, torch.zeros(2, dtype=torch.float64))
+share = torch.linalg.matrix_norm(J, 2)
+slope = sum(1 - h * h for row in states for h in row) / 6
+estimate = np.array([(0.9 * slope) ** 3])
+threshold = next(n for n in range(1000) if (0.9 * slope) ** n < 1e-38)
+reason = "C"
 # %% 4.3 leaving-32-bits | by trying
 subnormal_from = next(n for n in range(1000) if 0.43**n < 2.0**-126)
 zero_from = next(n for n in range(1000) if 0.43**n <= 2.0**-150)
@@ -94,21 +104,3 @@ def copier(task):
     network.output.weight[:8, :8] = 15 * torch.eye(8)
     network.output.bias[8] = 15
     return network.to(device)
-
-
-# %% 4.10 numbers | by autograd, as lists
-def last(h):
-    global states
-    states = []
-    for number in x:
-        h = torch.tanh(torch.tensor(W_xh) * number + torch.tensor(W_hh) @ h)
-        states.append(h.tolist())
-    return h
-
-
-J = torch.autograd.functional.jacobian(last, torch.zeros(2, dtype=torch.float64))
-share = torch.linalg.matrix_norm(J, 2)
-slope = sum(1 - h * h for row in states for h in row) / 6
-estimate = np.array([(0.9 * slope) ** 3])
-threshold = next(n for n in range(1000) if (0.9 * slope) ** n < 1e-38)
-reason = "C"
