@@ -129,14 +129,14 @@ class Record(Mapping[str, Result]):
 
     def __getitem__(self, label: str) -> Result:
         if label not in self.results:
-            raise KeyError(f"{self.name} has no {label!r}; it has {', '.join(self)}")
+            raise KeyError(f"{self.name} has no {label!r}; it has {', '.join(self.results)}")
         return self.results[label]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.results)
+        return (label for label, of in self.results.items() if of.runs)  # of others there are only trials so far
 
     def __len__(self) -> int:
-        return len(self.results)
+        return len(list(iter(self)))
 
     def each(self, labels: Mapping[str, str], metric: str) -> dict[str, np.ndarray]:
         """Return a metric of several labels, (seeds, …) each, under the names that a figure gives them."""
@@ -207,4 +207,4 @@ def load(name: str, *, folder: Path | None = None) -> Record:
             f"line {number} of the record {path} is damaged or was changed by hand ({error}); restore the file, "
             f"or delete the line and measure it again: python -m lab run {name} --record"
         ) from error
-    return Record(record.name, record.title, record.seeds, metrics, {x: of for x, of in results.items() if of.runs})
+    return record
