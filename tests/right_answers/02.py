@@ -83,32 +83,14 @@ def per_beginning(w):
     return dearer.sum() / (len(unseen) / w)
 
 
-# %% 2.9 forgetting-answers | a whole number of steps is real too
-steps = torch.tensor(steps_to_forget(cell, inputs, one, other))
-linear = sp.log(100) / -sp.log(sp.Rational(9, 10))
-reason = "a"
-
-
-# %% 2.9 forgetting | one walk after the other
-def steps_to_forget(cell, inputs, one, other):
-    walks = []
-    for state in (one, other):
-        states = [state]
-        for t in range(inputs.shape[1]):
-            states.append(cell(inputs[:, t], states[-1]))
-        walks.append(states)
-    apart = [float((a - b).norm()) for a, b in zip(*walks)]
-    return next(n for n, x in enumerate(apart) if x < apart[0] / 100)
-
-
-# %% 2.10 first-loss | a new parameter
+# %% 2.9 first-loss | a new parameter
 def losses(factor, number):
     net = fresh(number)
     net.output.weight = nn.Parameter(factor * net.output.weight.detach())
     return np.array(train(net, known, recipe, progress=False).losses)
 
 
-# %% 2.10 first-loss | through data
+# %% 2.9 first-loss | through data
 def losses(factor, number):
     net = fresh(number)
     net.output.weight.data.mul_(factor)
@@ -116,7 +98,7 @@ def losses(factor, number):
     return tuple(history.losses)
 
 
-# %% 2.10 first-loss-answers | loops, and a string
+# %% 2.9 first-loss-answers | loops, and a string
 first, back = {}, {}
 for factor in (1, 3, 10, 30):
     firsts, waits = [], []
@@ -131,7 +113,7 @@ for factor in (1, 3, 10, 30):
 expected = "log(V) + s**2/2"
 reason = "A"
 
-# %% 2.10 first-loss-answers | tensors, and a function
+# %% 2.9 first-loss-answers | tensors, and a function
 first, back = {}, {}
 for factor in (1, 3, 10, 30):
     run = torch.tensor([losses(factor, number) for number in range(3)])
