@@ -96,16 +96,18 @@ def perplexities(batches, words):
     return np.array([np.exp(costs.mean()), np.exp(costs.sum() / words)])
 
 
-# %% 1.8 fooled | loops over pieces, streams of one
+# %% 1.8 averaged | a loop over pieces
 def averaged(losses, size):
     pieces = [losses[at : at + size] for at in range(0, len(losses) - size + 1, size)]
     return sum(math.exp(sum(piece) / size) for piece in pieces) / len(pieces)
 
 
+# %% 1.8 forgetful | the library's perplexity
 def forgetful(window):
     return evaluate(model, unseen, start=start, window=window).perplexity
 
 
+# %% 1.8 limited | counts of a higher order
 def limited(limit):
     few = WordVocabulary(words, limit)
     read = ngram.KneserNey(Counts(few.encode(words), len(few), 4), order=3)
