@@ -38,20 +38,6 @@ def add_k(text, context, k, symbols):
     return dict(zip(symbols, counts / counts.sum()))
 
 
-# %% 1.4 weights | a loop over symbols, a list returned
-def weigh(p, rounds):
-    models, symbols = len(p), len(p[0])
-    weights = [1 / models] * models
-    for _ in range(rounds):
-        new = [0.0] * models
-        for t in range(symbols):
-            total = sum(weights[m] * p[m][t] for m in range(models))
-            for m in range(models):
-                new[m] += weights[m] * p[m][t] / total / symbols
-        weights = new
-    return weights
-
-
 # %% 1.5 continuations | a Counter
 def continuations(words):
     pairs = set(zip([None] + list(words), words))
@@ -108,6 +94,24 @@ def perplexities(batches, words):
 def perplexities(batches, words):
     costs = np.concatenate([c[m] for c, m in batches])
     return np.array([np.exp(costs.mean()), np.exp(costs.sum() / words)])
+
+
+# %% 1.8 averaged | a loop over pieces
+def averaged(losses, size):
+    pieces = [losses[at : at + size] for at in range(0, len(losses) - size + 1, size)]
+    return sum(math.exp(sum(piece) / size) for piece in pieces) / len(pieces)
+
+
+# %% 1.8 forgetful | the library's perplexity
+def forgetful(window):
+    return evaluate(model, unseen, start=start, window=window).perplexity
+
+
+# %% 1.8 limited | counts of a higher order
+def limited(limit):
+    few = WordVocabulary(words, limit)
+    read = ngram.KneserNey(Counts(few.encode(words), len(few), 4), order=3)
+    return float(np.exp(token_nats(read, few.encode(new_words)).mean()))
 
 
 # %% 1.9 narrowing | two ends, part by part

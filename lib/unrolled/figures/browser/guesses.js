@@ -1,7 +1,7 @@
-// Can you predict? A story is told up to a letter that the reader guesses, ten times; then it says what that would cost.
+// Can you predict? A story is told up to a letter that the reader guesses, ten times; then it says what loss that is.
 "use strict";
 
-/** Return what a model pays on average, in nats, that is right in a share of the places and exactly as sure as that. */
+/** Return the loss, in nats, of a model that is right in a share of the places and exactly as sure as that. */
 Unrolled.price = (share, symbols) => {
   const first = share > 0 ? -share * Math.log(share) : 0;
   const other = share < 1 ? -(1 - share) * Math.log((1 - share) / (symbols - 1)) : 0;
@@ -12,7 +12,7 @@ Unrolled.price = (share, symbols) => {
  * Play the game.
  *
  * @param {object} data pieces of a story, of which each but the first begins with a letter that is guessed; hero, the
- *   name that is the last of them; symbols, how many the vocabulary has; counting, what other models pay.
+ *   name that is the last of them; symbols, how many the vocabulary has; counting, the losses of other models.
  */
 Unrolled.guesses = (place, { pieces, hero, symbols, counting }) => {
   const { button, controls, element, labelled } = Unrolled.elements;
@@ -44,12 +44,12 @@ Unrolled.guesses = (place, { pieces, hero, symbols, counting }) => {
     score.replaceChildren(words + count, element("span", { className: "pg-aloud" }, aloud));
   }
 
-  /** Return the table of prices: the reader's, and those of models that count. */
+  /** Return the table of losses: the reader's, and those of models that count. */
   function prices(rows) {
     const orders = counting.map(({ order }) => order);
     const listed = (numbers) => numbers.join(", ").replace(/, (?=\d+$)/, " and ");
     const caption =
-      `What such a model pays at these places, which were chosen, and what n-grams of order ${listed(orders)} pay, ` +
+      `The loss of such a model at these places, which were chosen, and of n-grams of order ${listed(orders)}, ` +
       `which have counted in other stories what follows the last ${listed(orders.map((order) => order - 1))} characters`;
     const heads = ["nats a letter", "perplexity", "nats at the last place"];
     const body = rows.map(([name, ...numbers]) => {
@@ -61,7 +61,7 @@ Unrolled.guesses = (place, { pieces, hero, symbols, counting }) => {
     return element("table", { className: "pg-prices" }, ...parts);
   }
 
-  /** Say what the reader would pay, and beside it what models pay that count. */
+  /** Say which loss the reader would have, and beside it that of models that count. */
   function settle() {
     const share = right() / places;
     const nats = Unrolled.price(share, symbols);
@@ -71,16 +71,18 @@ Unrolled.guesses = (place, { pieces, hero, symbols, counting }) => {
     const lag = story.length - story.lastIndexOf(hero) - hero.length;
     const longest = counting.at(-1);
     const earned =
-      `You were right in ${right()} of ${places} places. A model pays −ln p nats for a letter to which it gave the ` +
-      `probability p. Suppose one is right as often as you and knew so beforehand: it gives each first guess a ` +
-      `probability of ${share}, and shares out the rest equally among the other ${symbols - 1} characters. It pays ` +
-      `${nats.toFixed(2)} nats a letter at these places: a perplexity of ${Math.exp(nats).toFixed(2)}, as if it chose ` +
+      `You were right in ${right()} of ${places} places. A letter to which a model gave the ` +
+      `probability p surprises it by −ln p nats. Suppose a model is right as often as you and knew so beforehand: it ` +
+      `gives each first guess a probability of ${share}, and shares out the rest equally among the other ` +
+      `${symbols - 1} characters. Its loss is ${nats.toFixed(2)} nats a letter at these places: a perplexity of ` +
+      `${Math.exp(nats).toFixed(2)}, as if it chose ` +
       `at random among that many characters.`;
     const name =
       (knew
         ? `At the last place you knew the name, ${lag} characters after its last mention: you had read how the story began.`
         : `The last letter begins the name from the story’s opening, ${hero}, last mentioned ${lag} characters before.`) +
-      ` The ${longest.order}-gram sees only ${longest.order - 1} characters, and paid ${longest.last.toFixed(2)} nats there.`;
+      ` The ${longest.order}-gram sees only ${longest.order - 1} characters, and its surprise there was ` +
+      `${longest.last.toFixed(2)} nats.`;
     const table = prices([
       ["as often right as you", nats, Math.exp(nats), last],
       ...counting.map((each) => [`${each.order}-gram`, each.nats, each.perplexity, each.last]),
