@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 CELLS = {  # blocks of weights; numbers kept for the backward pass, and numbers carried, each for one unit
     "rnn": (1, 1, 1),  # h
     "lstm": (4, 7, 2),  # f, i, c̃, o, c, tanh(c), h
-    "lstm-1997": (3, 5, 2),  # i, c̃, c, o, tanh(c); h is the product of the last two, and kept as the next input
     "gru": (3, 5, 1),  # z, r, r ⊙ h, h̃, h
     "mingru": (2, 5, 1),
     "minlstm": (3, 10, 1),

@@ -20,7 +20,7 @@ LIVE = {
     *("fading-memory", "rnn-perplexity", "cost-by-position"),
     *("learning-letters", "early-stopping", "loss-and-text"),
     *("text-costs", "repeated-sentence", "own-words"),
-    *("cliff-descent", "lstm-paths", "lstm-units", "lstm-gates-reading", "lstm-win"),
+    *("cliff-descent", "lstm-units", "lstm-win"),
     *("common-rate", "expected-best", "neighbours-alike", "follow-the-ball"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
     *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),

@@ -14,7 +14,6 @@ from unrolled.cells import (
     Cell,
     GRUCell,
     LSTMCell,
-    OriginalLSTMCell,
     RNNCell,
     detach,
     restart,
@@ -45,7 +44,7 @@ def rnn(phi):
 def lstm(cell, x, h, c):
     gates = {name: sigmoid(product(cell, name, x, h)) for name in cell.blocks if name != "candidate"}
     candidate = tanh(product(cell, "candidate", x, h))
-    c = gates.get("f", 1) * c + gates["i"] * candidate
+    c = gates["f"] * c + gates["i"] * candidate
     return gates | {"candidate": candidate, "c": c, "h": gates["o"] * tanh(c)}
 
 
@@ -112,7 +111,6 @@ EVERY = {  # each kind of cell: how it is made, and its equations
     "rnn, sigmoid": (lambda: RNNCell(3, 4, "sigmoid"), rnn(sigmoid)),
     "rnn, identity": (lambda: RNNCell(3, 4, "identity"), rnn(lambda a: a)),
     "lstm": (lambda: LSTMCell(3, 4), lstm),
-    "lstm of 1997": (lambda: OriginalLSTMCell(3, 4), lstm),
     "gru": (lambda: GRUCell(3, 4), gru),
     "gru, reset after": (lambda: GRUCell(3, 4, reset="after"), gru),
     "mingru": (lambda: cells.MinGRUCell(3, 4), mingru),
@@ -125,7 +123,7 @@ EVERY = {  # each kind of cell: how it is made, and its equations
     "delta, negative": (lambda: cells.DeltaCell(3, 4, num_heads=2, negative=True), delta),
 }
 BY_KERNEL = ("rnn", "rnn, relu", "lstm", "gru, reset after")  # where PyTorch has the cell
-STEP_BY_STEP = ("rnn, sigmoid", "rnn, identity", "lstm of 1997", "gru")
+STEP_BY_STEP = ("rnn, sigmoid", "rnn, identity", "gru")
 
 
 def case(name, batch=2, time=11):
@@ -283,7 +281,7 @@ def test_weights_come_from_torch_and_go_back(kind, bias):
 
 # How weights are drawn
 
-DRAWN = [RNNCell, LSTMCell, OriginalLSTMCell, GRUCell]
+DRAWN = [RNNCell, LSTMCell, GRUCell]
 
 
 def test_torchs_initialisation_is_pytorchs():
@@ -325,7 +323,6 @@ def test_gates_begin_with_their_biases_and_generators_draw_alone():
     cell = LSTMCell(3, 4, input_bias=2.0, initialisation="orthogonal")
     assert [cell.block(name).b_h.tolist() for name in cell.blocks] == [[1.0] * 4, [2.0] * 4, [0.0] * 4, [0.0] * 4]
     assert LSTMCell(3, 4, forget_bias=None).block("f").b_h.std() > 0
-    assert OriginalLSTMCell(3, 4, input_bias=-3.0).block("i").b_h.tolist() == [-3.0] * 4
     for kind in (GRUCell, cells.MinGRUCell):
         assert kind(3, 4, update_bias=-1.0).block("z").b_h.tolist() == [-1.0] * 4
     then, drawn = torch.get_rng_state(), []

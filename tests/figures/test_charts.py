@@ -37,7 +37,7 @@ x = np.arange(9)
 charts.save(charts.curves({"a": (x, [x, 2 * x]), "GRU": (x, x)}, xlabel="x", ylabel="y", floor=("f", 0)), "curves")
 charts.save(charts.heatmap(np.outer(x, x), columns="unrolled!", xlabel="x", ylabel="y", label="z"), "heatmap")
 charts.save(charts.dots({"a": [1, 2], "b": 3}, xlabel="x", baselines={"c": 2}), "dots")
-charts.save(excerpts.gates("unrolled!", {"f": x / 8, "i": x / 9}), "gates")
+charts.save(excerpts.states("unrolled!", {"f": x / 8, "i": x / 9}), "states")
 charts.save(diagrams.gru_cell("reset"), "gru")
 """
 

@@ -1,12 +1,11 @@
-"""Texts as figures: samples under their headings, and what gates and states do while a network reads."""
+"""Texts as figures: samples under their headings, and what states do while a network reads."""
 
 import io
 
 import numpy as np
 import pytest
-from matplotlib import colors
 
-from unrolled.figures import excerpts, palette
+from unrolled.figures import excerpts
 
 TEXT = '"Where is $x$?" asked the fox.\nThe owl said that  Anna had gone to the river, and the fox thanked her.'
 
@@ -16,30 +15,6 @@ pytestmark = pytest.mark.usefixtures("book_style")
 def values(names):
     generator = np.random.default_rng(0)
     return dict(zip(names, generator.random((len(names), len(TEXT))), strict=True))
-
-
-@pytest.mark.parametrize("names", ["fio", "zr"])
-def test_each_strip_holds_its_gates_numbers_above_the_letters_in_the_gates_colour(names):
-    given = values(names)
-    ax = excerpts.gates(TEXT, given).axes[0]
-    ticks = list(zip(ax.get_yticks(), (name.get_text() for name in ax.get_yticklabels()), strict=True))
-    for number, (name, row) in enumerate(given.items()):
-        strips = ax.images[number :: len(names)]  # one a line
-        assert np.concatenate([strip.get_array()[0] for strip in strips]).tolist() == row.tolist()
-        assert {strip.get_clim() for strip in strips} == {(0, 1)}
-        assert [y for y, of in ticks if of == name] == pytest.approx([np.mean(s.get_extent()[2:]) for s in strips])
-        shades = [colors.to_hex(strips[0].cmap(end)) for end in (0.0, 1.0)]
-        assert shades == ["#ffffff", palette.GATES[excerpts.NAMES[name]]]
-    letters, widths = iter(ax.texts), []
-    for strip in ax.images[len(names) - 1 :: len(names)]:  # the lowest of each line
-        _, width, below, _ = strip.get_extent()
-        widths.append(int(width))
-        for column in range(int(width)):
-            x, y = next(letters).get_position()
-            assert x == column + 0.5 and 0 < y - below < excerpts.LINE
-    assert "".join(letter.get_text() for letter in ax.texts) == TEXT.replace(" ", "␣").replace("\n", "↵")
-    assert 20 < max(widths) <= 30 and sum(widths) == len(TEXT)
-    assert all(TEXT[end - 1].isspace() or TEXT[end].isspace() for end in np.cumsum(widths)[:-1])
 
 
 def test_every_letter_stands_on_its_units_state():
@@ -58,7 +33,7 @@ def test_every_letter_stands_on_its_units_state():
 
 
 def test_the_text_can_be_read_on_a_phone_and_nothing_overlaps():
-    fig = excerpts.gates(TEXT, values("fio"))
+    fig = excerpts.states(TEXT, values("ab"))
     fig.draw_without_rendering()
     strips, scale = fig.axes
     texts = [*strips.texts, *scale.texts]
@@ -68,7 +43,6 @@ def test_the_text_can_be_read_on_a_phone_and_nothing_overlaps():
     assert all(fig.bbox.x0 <= box.x0 and box.x1 <= fig.bbox.x1 for box in boxes)
     assert all(fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
     assert not any(box.overlaps(other) for n, box in enumerate(boxes) for other in boxes[:n])
-    assert not any(strip.get_window_extent().overlaps(box) for strip in strips.images for box in boxes)
 
 
 def test_a_page_sets_texts_under_headings():
@@ -82,18 +56,14 @@ def test_a_page_sets_texts_under_headings():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
-    "draw", [lambda: excerpts.gates(TEXT, values("fio")), lambda: excerpts.states(TEXT, values("a"))]
-)
-def test_a_figure_stays_as_it_is_when_a_notebook_draws_it_again(draw):
-    fig = draw()
+def test_a_figure_stays_as_it_is_when_a_notebook_draws_it_again():
+    fig = excerpts.states(TEXT, values("a"))
     places = [ax.get_position().bounds for ax in fig.axes]
     for _ in range(2):
         fig.canvas.print_figure(io.BytesIO(), format="png", bbox_inches="tight")
     assert [ax.get_position().bounds for ax in fig.axes] == places
 
 
-@pytest.mark.parametrize("draw", [excerpts.gates, excerpts.states])
-def test_values_of_another_text_are_refused(draw):
+def test_values_of_another_text_are_refused():
     with pytest.raises(ValueError, match=r"'i' has shape \(4,\): give one value for each of 3 characters"):
-        draw("fox", {"f": np.zeros(3), "i": np.zeros(4)})
+        excerpts.states("fox", {"f": np.zeros(3), "i": np.zeros(4)})

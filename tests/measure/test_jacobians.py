@@ -11,7 +11,7 @@ from unrolled.measure import gradients, jacobians
 
 EVERY = {name: lambda name=name: CELLS[name](3, 4) for name in CELLS}
 EVERY |= {"relu": lambda: RNNCell(3, 4, "relu"), "gru, reset after": lambda: GRUCell(3, 4, reset="after")}
-RECURRENT = ("rnn", "relu", "lstm", "lstm-1997", "gru", "gru, reset after")
+RECURRENT = ("rnn", "relu", "lstm", "gru", "gru, reset after")
 
 
 def case(name, time=5):

@@ -246,7 +246,7 @@ TOKENS = torch.zeros(2, 4, dtype=torch.long)
     "call, says",
     [
         (lambda: recurrent(num_layers=0), "num_layers is 0; it must be 1 or more"),
-        (lambda: recurrent(core="rmn"), "core is 'rmn'; it can be one of rnn, lstm, lstm-1997, gru, .*, torch-rnn"),
+        (lambda: recurrent(core="rmn"), "core is 'rmn'; it can be one of rnn, lstm, gru, .*, torch-rnn"),
         (lambda: recurrent(dropout=1.0), "dropout is 1.0; it must be 0 or more and below 1"),
         (lambda: recurrent(core="mingru", weight_drop=0.1), "but a mingru has no recurrent weights; leave it out"),
         (lambda: LanguageModel(V, tied=True), "embedding_size 32 and hidden_size 128 must be equal to be tied"),
@@ -271,5 +271,5 @@ def test_bad_input_is_named(call, says):
 def test_options_reach_every_cell_and_one_layer_stacks_with_others():
     model = recurrent(core="lstm", num_layers=2, cell_options={"forget_bias": 3.0})
     assert all((cell.block("f").b_h == 3).all() for cell in model.core.layers)
-    layers, inputs = [CELLS["lstm-1997"](3, 4), CELLS["gru"](4, 6)], torch.randn(2, 5, 3)
+    layers, inputs = [CELLS["lstm"](3, 4), CELLS["gru"](4, 6)], torch.randn(2, 5, 3)
     assert torch.equal(Stack(layers)(inputs)[0], unroll(layers[1], unroll(layers[0], inputs)[0])[0])

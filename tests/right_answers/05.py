@@ -1,23 +1,13 @@
 # ruff: noqa
 """Right answers to exercises/05, in other clothes than the solutions."""
 
-# %% 5.1 parameters-work | strings, and a power
-parameters = "4*h*(d + h + 1) + (n - 1)*4*h*(2*h + 1)"
-work = "8*h*(d + h) + (n - 1)*16*h**2"
-steps = 2**9
-
-# %% 5.2 tracing | an array, and a function
+# %% 5.1 tracing | an array, and a function
 kept = np.array([1, 2, 2, 0, -1, -2, -2, -1])
 shown = np.tanh([0, 0, 2, 0, 0, 0, -2, 0])
 limit = lambda f, i, g: i * g / (1 - f)
 
-# %% 5.3 half-life | from the other end
-bias = "-log(2**(1/n) - 1)"
-slope = "2**(1/n)*(1 - 2**(-1/n))/2**(2/n)"
-doubling = 0.6931472
 
-
-# %% 5.4 lstm-step | four products
+# %% 5.2 lstm-step | four products
 def lstm_step(x, h, c, W_xh, W_hh, b):
     n = h.shape[1]
     parts = [x @ W_xh[k * n : k * n + n].T + h @ W_hh[k * n : k * n + n].T + b[k * n : k * n + n] for k in range(4)]
@@ -25,18 +15,25 @@ def lstm_step(x, h, c, W_xh, W_hh, b):
     return [parts[3].sigmoid() * c.tanh(), c]
 
 
-# %% 5.5 read-lengths | one sequence at a time
-def read(step, inputs, lengths, h, c):
-    ends = []
-    for k, length in enumerate(lengths.tolist()):
-        states = h[k : k + 1], c[k : k + 1]
-        for t in range(length):
-            states = step(inputs[k : k + 1, t], *states)
-        ends.append(states)
-    return [torch.cat(each) for each in zip(*ends)]
+# %% 5.3 parameters-work | strings, and a power
+parameters = "4*h*(d + h + 1) + (n - 1)*4*h*(2*h + 1)"
+work = "8*h*(d + h) + (n - 1)*16*h**2"
+steps = 2**9
+
+# %% 5.5 half-life | from the other end
+bias = "-log(2**(1/n) - 1)"
+slope = "2**(1/n)*(1 - 2**(-1/n))/2**(2/n)"
+doubling = 0.6931472
 
 
-# %% 5.5 read-lengths | all states kept, and then chosen
+# %% 5.7 last-states | views
+def last(outputs, h):
+    steps = outputs.shape[1]
+    both = outputs.view(len(outputs), steps, 2, h)
+    return torch.stack([both[:, steps - 1, 0], both[:, 0, 1]], dim=1).flatten(1)
+
+
+# %% 5.8 read-lengths | all states kept, and then chosen
 def read(step, inputs, lengths, h, c):
     all_h, all_c = [], []
     for t in range(inputs.shape[1]):
@@ -45,11 +42,6 @@ def read(step, inputs, lengths, h, c):
         all_c.append(c)
     rows = torch.arange(len(h), device=h.device)
     return torch.stack(all_h, 1)[rows, lengths - 1], torch.stack(all_c, 1)[rows, lengths - 1]
-
-
-# %% 5.7 missing-path | strings, differently arranged
-one = "f3 + o2*(1 - tanh(c2)**2)*(c2*f3*(1-f3)*wf + g3*i3*(1-i3)*wi + i3*(1-g3*g3)*wc)"
-missing = "tanh(c2)*o2*(1-o2)*wo*o1*(1-tanh(c1)**2)*(c2*f3*(1-f3)*wf + g3*i3*(1-i3)*wi + i3*(1-g3*g3)*wc)"
 
 
 # %% 5.9 step-back | block by block
@@ -64,14 +56,3 @@ def step_back(W, v, c_before, gates, by_h, by_c):
         by_v += delta @ W[k * h : (k + 1) * h]
         by_W[k * h : (k + 1) * h] = np.einsum("bi,bj->ij", delta, v)
     return [by_v, dc * f, by_W, np.concatenate([delta.sum(0) for delta in deltas])]
-
-
-# %% 5.10 shapes | torch's own words
-shapes = {"outputs": [B, n, h * 2], "h_n": ["2*layers", B, h], "above": ("4*h", "2*h")}
-
-
-# %% 5.10 last-states | views
-def last(outputs, h):
-    steps = outputs.shape[1]
-    both = outputs.view(len(outputs), steps, 2, h)
-    return torch.stack([both[:, steps - 1, 0], both[:, 0, 1]], dim=1).flatten(1)

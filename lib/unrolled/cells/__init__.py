@@ -13,7 +13,7 @@ from unrolled.cells.gru import GRUCell
 from unrolled.cells.initialisation import initialise
 from unrolled.cells.linear import DiagonalCell, LinearCell, MinGRUCell, MinLSTMCell
 from unrolled.cells.loop import detach, restart, select, trace, unroll
-from unrolled.cells.lstm import LSTMCell, OriginalLSTMCell
+from unrolled.cells.lstm import LSTMCell
 from unrolled.cells.matrix import DeltaCell, LinearAttentionCell
 from unrolled.cells.parallel_scan import scan, scan_by_logs
 from unrolled.cells.rnn import RNNCell
@@ -21,7 +21,6 @@ from unrolled.cells.rnn import RNNCell
 CELLS = {
     "rnn": RNNCell,
     "lstm": LSTMCell,
-    "lstm-1997": OriginalLSTMCell,
     "gru": GRUCell,
     "mingru": MinGRUCell,
     "minlstm": MinLSTMCell,
@@ -41,7 +40,6 @@ __all__ = [
     "LinearCell",
     "MinGRUCell",
     "MinLSTMCell",
-    "OriginalLSTMCell",
     "RNNCell",
     "State",
     "detach",

@@ -1,4 +1,4 @@
-"""The LSTM as it is used today, and as it was in 1997."""
+"""The LSTM as it is used today."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from unrolled.cells.base import Cell
 from unrolled.cells.twin import TwinCell
 
 
@@ -62,46 +61,3 @@ class LSTMCell(TwinCell):
 
     def kernel(self) -> Callable | None:
         return torch.lstm if type(self) is LSTMCell else None
-
-
-class OriginalLSTMCell(Cell):
-    """Carry the two states one step forward without a forget gate: the LSTM of Hochreiter & Schmidhuber 1997.
-
-        i = σ(W_i [h, x] + b_i)            (:eq:`eq-lstm-input`)
-        c̃ = tanh(W_c [h, x] + b_c)         (:eq:`eq-lstm-candidate`)
-        c_t = c_{t−1} + i ⊙ c̃              (:eq:`eq-lstm-cell` with f = 1)
-        o = σ(W_o [h, x] + b_o)            (:eq:`eq-lstm-output`)
-        h_t = o ⊙ tanh(c_t)                (:eq:`eq-lstm-output`)
-
-    The names and the state (h, c) are those of `LSTMCell`. The paper has 2 tanh(a/2) for the candidate's tanh(a) and
-    tanh(c_t/2) for tanh(c_t), and lets several memory cells share their gates.
-
-    Args:
-        input_bias: the initial value of b_i, negative so that the cell writes little at first and does not drift
-            (Hochreiter & Schmidhuber 1997); None leaves what the initialisation draws.
-        input_size, hidden_size, **drawn: as in `Cell`.
-
-    Example:
-        >>> cell = OriginalLSTMCell(3, 4)
-        >>> _ = nn.init.constant_(cell.block("i").b_h, -1e9)  # with the input gate shut, c never changes
-        >>> h, c = cell(torch.randn(1, 3), (torch.zeros(1, 4), torch.ones(1, 4)))
-        >>> c.tolist()
-        [[1.0, 1.0, 1.0, 1.0]]
-    """
-
-    state_names, option_names = ("h", "c"), ("input_bias",)
-
-    def __init__(self, input_size: int, hidden_size: int, *, input_bias=None, **drawn: Any):
-        super().__init__(input_size, hidden_size, ("i", "candidate", "o"), biases={"i": input_bias}, **drawn)
-        self.input_bias = input_bias
-
-    def equations(self, projected: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return i, candidate, c, o and h, (batch, hidden_size) each; the arguments are those of `Cell.equations`."""
-        h, c = state
-        a_i, a_candidate, a_o = torch.addmm(projected, h, self.W_hh.T).chunk(3, dim=-1)
-        i = torch.sigmoid(a_i)
-        candidate = torch.tanh(a_candidate)
-        c = c + i * candidate
-        o = torch.sigmoid(a_o)
-        h = o * torch.tanh(c)
-        return {"i": i, "candidate": candidate, "c": c, "o": o, "h": h}

@@ -1,4 +1,4 @@
-"""Draw texts: samples under their headings, and what a network does over the characters that it reads."""
+"""Draw texts: samples under their headings, and a unit's state over the characters that are read."""
 
 import textwrap
 from collections.abc import Mapping
@@ -13,54 +13,15 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
 from unrolled.figures.charts import STYLE
-from unrolled.figures.palette import GATES, GREY, INK
+from unrolled.figures.palette import GREY
 
 AS_PLACED = PlaceHolderLayoutEngine(False, False)  # layout="none" would be lost when the figure is drawn a second time
 COLUMNS = 30  # characters in a line, at the most
 LETTERS = {"fontsize": 17, "parse_math": False}  # 8 points if a figure of 7 inches is shrunk to a phone's width
 MONO = {"family": "DejaVu Sans Mono"}
-STRIP, LINE, SCALE = 0.25, 0.44, 0.5  # heights in inches: a gate's strip, a line of characters, the scale
-HEADING, BOXES = 0.42, 0.36  # heights in inches, where characters stand on colours: a unit's name, a line
+SCALE, HEADING, BOXES = 0.5, 0.42, 0.36  # heights in inches: the scale of the colours, a unit's name, a line
 STATES = LinearSegmentedColormap.from_list("states", colormaps["RdBu_r"](np.linspace(0.15, 0.85, 100)))  # legible upon
-NAMES = {"f": "forget", "i": "input", "o": "output", "z": "update", "r": "reset"}
 LINES = 3  # of each text on a `page`, of 80 characters each
-
-
-def gates(text: str, values: Mapping[str, np.ndarray]) -> Figure:
-    """Draw a text in lines of 30 characters, with a strip for every gate above each: white is shut, dark is open.
-
-    A strip has the colour that its gate has in the drawings of the cells.
-
-    Args:
-        text: the text that is read; its lines are broken between words.
-        values: for each gate, by its letter ("f", "i", "o", "z" or "r"), its value at each character, (characters,),
-            from 0 to 1.
-    """
-    lines, rows = _lines(text, values)
-    block = STRIP * len(rows) + LINE
-    height = SCALE + block * len(lines)
-    fig = plt.figure(figsize=(7.0, height), layout=AS_PLACED)
-    ax = fig.add_axes((0.06, 0, 0.93, 1))  # across in characters, downwards in inches
-    ticks, start = {}, 0
-    for top, line in zip(SCALE + block * np.arange(len(lines)), lines, strict=True):
-        end = start + len(line)
-        for place, (name, row) in enumerate(rows.items()):
-            middle, half = top + STRIP * (place + 0.5), 0.42 * STRIP
-            extent = (0, len(line), middle + half, middle - half)
-            shades = {"cmap": _shades(GATES[NAMES[name]]), "vmin": 0, "vmax": 1}
-            ax.imshow(row[None, start:end], **shades, extent=extent, interpolation="none")
-            frame = {"fill": False, "edgecolor": GREY, "linewidth": 0.5, "clip_on": False}
-            ax.add_patch(plt.Rectangle((0, middle - half), len(line), 2 * half, **frame))
-            ticks[middle] = name
-        _write(ax, line, top + block - 0.6 * LINE)
-        start = end
-    ax.set(xlim=(0, COLUMNS), ylim=(height, 0), aspect="auto", xticks=[])
-    ax.set_yticks(list(ticks), list(ticks.values()), fontsize=LETTERS["fontsize"])
-    ax.tick_params(length=0)
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
-    _scale(fig, (0.56, 1 - 0.3 / height), ScalarMappable(cmap=_shades(INK)), "shut, 0", "1, open")
-    return fig
 
 
 def states(text: str, values: Mapping[str, np.ndarray]) -> Figure:
@@ -107,11 +68,6 @@ def _write(ax: Axes, line: str, y: float) -> None:
         sign = {" ": "␣", "\n": "↵"}.get(letter, letter)
         colour = "black" if sign == letter else GREY
         ax.text(column + 0.5, y, sign, color=colour, ha="center", va="center", **MONO, **LETTERS)
-
-
-def _shades(colour: str) -> LinearSegmentedColormap:
-    """Return the colours from white to one."""
-    return LinearSegmentedColormap.from_list(colour, ["white", colour])
 
 
 def _scale(fig: Figure, corner: tuple[float, float], colours: ScalarMappable, low: str, high: str) -> None:
