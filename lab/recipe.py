@@ -4,7 +4,7 @@
                 falls along a cosine
     text        32 streams of 64 symbols, the state carried from window to window and never reset; no symbol read twice
     start       recurrent matrices orthogonal (Saxe et al. 2014), input matrices normal with variance 1/d (LeCun et al.
-                1998), biases zero: PyTorch's own input matrices are three times smaller here, and gates hardly hear them
+                1998), biases zero; PyTorch's own input matrices are three times smaller, and gates hardly hear them
     tried       a peak rate of `RATES`, and for a cell with gates the bias of the gate that keeps, 0 or 1
                 (Gers et al. 2000; Jozefowicz et al. 2015), at full length and full size, by the validation text
 
