@@ -94,7 +94,8 @@ def total(parts: list[Exercise]) -> str:
 
 def announced(notebook: dict) -> int:
     """Return the minutes that a chapter says its reading takes."""
-    return int(re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", "".join(notebook["cells"][0]["source"]))[1])
+    text = "".join("".join(cell["source"]) for cell in notebook["cells"])
+    return int(re.search(r"Reading\s+takes\s+about\s+(\d+)\s+minutes", text)[1])
 
 
 def write(into: Path) -> list[Path]:
