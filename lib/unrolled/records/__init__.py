@@ -135,8 +135,11 @@ class Record(Mapping[str, Result]):
     def __iter__(self) -> Iterator[str]:
         return (label for label, of in self.results.items() if of.runs)  # of others there are only trials so far
 
+    def __contains__(self, label: object) -> bool:
+        return label in list(self)
+
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return len(list(self))
 
     def each(self, labels: Mapping[str, str], metric: str) -> dict[str, np.ndarray]:
         """Return a metric of several labels, (seeds, …) each, under the names that a figure gives them."""
