@@ -136,10 +136,10 @@ class Record(Mapping[str, Result]):
         return (label for label, of in self.results.items() if of.runs)  # of others there are only trials so far
 
     def __contains__(self, label: object) -> bool:
-        return label in list(self)
+        return any(label == each for each in self)
 
     def __len__(self) -> int:
-        return len(list(self))
+        return sum(1 for _ in self)
 
     def each(self, labels: Mapping[str, str], metric: str) -> dict[str, np.ndarray]:
         """Return a metric of several labels, (seeds, …) each, under the names that a figure gives them."""
