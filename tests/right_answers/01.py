@@ -14,7 +14,7 @@ exactly = lambda e, n: (1 - e) ** (n - 1) * e
 # %% 1.2 mixture | powers for exponentials
 plain = 1 / (p**r * q ** (1 - r))
 mixed = (lam / V + (1 - lam) * p) ** -r * (lam / V + (1 - lam) * q) ** (r - 1)
-dearest = sp.log(V / lam)
+worst = sp.log(V / lam)
 
 
 # %% 1.2 mixture | functions for expressions
@@ -26,7 +26,7 @@ def mixed(p, q, r, lam, V):
     return plain((1 - lam) * p + lam / V, (1 - lam) * q + lam / V, r)
 
 
-def dearest(lam, V):
+def worst(lam, V):
     return math.log(V) - math.log(lam)
 
 
