@@ -1,7 +1,7 @@
 """Make a deck of slides of each chapter, _build/slides/NN.html, out of what is stored; nothing is executed.
 
 A deck has the chapter's question; each figure under its message, after the question that the text asks before it; the
-table at the end; and two exercises. What the chapter says about a figure, and hints, stand in the speaker's notes.
+numbered equations of each section; the table at the end; and two exercises. What the chapter says about a figure, and hints, stand in the speaker's notes.
 """
 
 import re
@@ -69,9 +69,18 @@ def deck(chapter: Path) -> list[str]:
     every, above = cells(chapter), f"Unrolled, chapter {int(chapter.stem[:2])}"
     opening, able = paragraphs(every[0])[1], "\n".join(p for p in paragraphs(every[0]) if p.startswith("- "))
     slides, tables = [slide("opening", title(chapter), html(opening), above, able)], []
+    section, written = "", []
     for before, cell, after in zip([None, *every], every, [*every[1:], None], strict=False):
         shown = ("".join(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", []))
         tables += [output for output in shown if "<table" in output]
+        if cell["cell_type"] == "markdown":
+            written += formulas.NUMBERED.findall(cell["source"])
+            section = (re.findall(r"^## (.+)", cell["source"], re.MULTILINE) or [section])[-1]
+        if written and any(p.startswith("## ") for p in paragraphs(after)):  # the section's end
+            for some in range(0, len(written), 4):
+                body = "".join(html(f"$$ {tex} \\tag{{{formulas.equation(label).number}}} $$") for tex, label in written[some : some + 4])
+                slides.append(slide("equations", section, body, above))
+            written = []
         if not (drawn := figure(cell)):
             continue
         if "?" in (asked := (paragraphs(before) or [""])[-1]) and not asked.startswith(("#", "```")):

@@ -1,4 +1,4 @@
-"""The gallery: a card for every figure that a chapter's cell saves, as the directive ``{gallery}``."""
+"""Cards: one for every figure that a chapter's cell saves, ``{gallery}``, and one for every chapter, ``{questions}``."""
 
 import re
 from pathlib import Path
@@ -23,6 +23,13 @@ CARD = """
 :link: {label}
 :link-type: ref
 {message}
+:::"""
+
+QUESTION = """
+:::{{grid-item-card}} {number}. {title}
+:link: chapters/{file}
+:link-type: doc
+{question}
 :::"""
 
 
@@ -67,3 +74,13 @@ def cards(root: Path) -> str:
         made = "\n".join(CARD.format(**figure._asdict(), message=figure.message) for figure in figures(notebook))
         grids.append(GRID.format(title=title(notebook), file=notebook.name, cards=made))
     return "\n".join(grids)
+
+
+def questions(root: Path) -> str:
+    """Return a card for each chapter below `root`: its number, its title, and the question below it."""
+    made = []
+    for path in sorted(root.glob("chapters/[0-9]*.ipynb")):
+        question = " ".join(cells(path)[0]["source"].split("\n\n")[1].replace("*", "").split())
+        about = {"number": int(path.stem[:2]), "title": title(path), "file": path.stem}
+        made.append(QUESTION.format(question=question, **about))
+    return "::::{grid} 1 2 2 3\n:gutter: 2\n:class-container: questions\n" + "\n".join(made) + "\n::::\n"
