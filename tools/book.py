@@ -45,9 +45,10 @@ def stored(path: Path) -> nbformat.NotebookNode:
             kept = [line for line in cell.source.split("\n") if not line.lstrip().startswith(made_from)]
             cell.source = "\n".join(kept)
     for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade"):
+        marks = cell.metadata.get("nbgrader", {})
+        if marks.get("grade") or marks.get("grade_id") == "set-up":
             cell.metadata.tags = [*cell.metadata.get("tags", []), "hide-input"]
-            cell.metadata.mystnb = {"code_prompt_show": "How it is checked"}
+            cell.metadata.mystnb = {"code_prompt_show": "How it is checked" if marks.get("grade") else "Setup"}
     return notebook
 
 

@@ -3,7 +3,8 @@
 document.addEventListener("click", async (event) => {
   const link = event.target.closest?.("article a[href]");
   const known = /(glossary\.html#term-|bibliography\.html#|#equation-)/.test(link?.href);
-  if (!known || event.ctrlKey || event.metaKey || event.shiftKey || !("popover" in link) || link.closest(".opens")) return;
+  if (!known || event.ctrlKey || event.metaKey || event.shiftKey || !("popover" in link) || link.closest(".opens"))
+    return;
   if (link.matches(".headerlink") || document.body.querySelector(".bd-search-container")) return;
   event.preventDefault();
   const [page, id] = link.href.split("#");
@@ -36,7 +37,11 @@ function show(link, content, here) {
   Object.assign(more, { className: "more", href: link.href, textContent: "Go there" });
   box.append(content, more);
   more.addEventListener("click", () => box.hidePopover());
-  box.addEventListener("toggle", ({ newState }) => newState === "closed" && box.remove());
+  box.addEventListener("toggle", ({ newState }) => {
+    if (newState !== "closed") return;
+    if (box.contains(document.activeElement) || document.activeElement === document.body) link.focus();
+    box.remove();
+  });
   link.after(box);
   box.showPopover();
   const place = () => {

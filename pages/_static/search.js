@@ -1,14 +1,20 @@
 // The search: what a question is made of is left out, titles come first and then chapters, a term brings its meaning.
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Search === "undefined") return mark(sessionStorage.getItem("searched"));
-  stopwords.push("how", "do", "does", "did", "i", "you", "we", "my", "what", "which", "who", "why", "where", "when", "can");
-  stopwords.push("should", "has", "have", "its", "from", "an", "me", "get", "book");
+  const asking =
+    "how do does did i you we my me what which who why where when can should has have its from an get book";
+  stopwords.push(...asking.split(" "));
   const SHORT = { lstm: "long short-term memory", gru: "gated recurrent units", bptt: "backpropagation through time" };
+  Object.assign(SHORT, { plai: "playground", teach: "instructors" }); // as the stemmer has them
   const KINDS = { chapters: 12, pages: 6, exercises: -10, solutions: -20 };
   const [MOST, EACH] = [30, 3]; // results, and those of one page
-  const left_out = "script, style, .headerlink, .math, .eqno, .doors, pre, details, button, nav, figure.demonstration";
+  const left_out =
+    "h1, h2, h3, script, style, .headerlink, .math, .eqno, .doors, pre, details, button, nav, figure.demonstration";
   const { stemWord } = new Stemmer();
-  const stems = (text) => splitQuery(text.toLowerCase()).filter((word) => !stopwords.includes(word)).map(stemWord);
+  const stems = (text) =>
+    splitQuery(text.toLowerCase())
+      .filter((word) => !stopwords.includes(word))
+      .map(stemWord);
 
   /** Return what a page is worth beyond its words: chapters in their order, and last what repeats or refers to them. */
   const worth = (page) =>
@@ -19,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function share(words, title) {
     const own = stems(title);
     const has = (word) => own.some((each) => each === word || (word.length > 3 && each.startsWith(word)));
-    const spelt = words.map((word) => (word in SHORT && !has(word) ? stems(SHORT[word]) : [word])).flat();
+    const spelt = words.flatMap((word) => (word in SHORT && !has(word) ? stems(SHORT[word]) : [word]));
     return spelt.every(has) ? Math.min(spelt.length / own.length, 1) : 0;
   }
 
@@ -27,34 +33,36 @@ document.addEventListener("DOMContentLoaded", () => {
     const { docnames, filenames, titles, alltitles, indexentries } = Search._index;
     const [words, found] = [[...terms], new Map()];
     function add(file, anchor, title, score, about = null) {
-      const [, number] = docnames[file].match(/^chapters\/0?(\d+)/) ?? [];
-      const page = number ? `${number}. ${titles[file]}` : titles[file];
-      const shown = title === titles[file] ? page : `${page} › ${title}`;
+      const shown = bare(titles[file]) === title ? titles[file] : `${titles[file]} › ${title}`;
       const key = docnames[file] + anchor;
       const result = [docnames[file], shown, anchor, about, score + worth(docnames[file]), filenames[file]];
       if (!(found.get(key)?.[4] >= result[4])) found.set(key, result);
     }
-    for (const [file, , , , score] of Search.performTermsSearch(terms, excluded).map(([name, ...more]) => [
-      docnames.indexOf(name),
-      ...more,
-    ]))
-      add(file, "", titles[file], score);
+    const bare = (title) => title.replace(/^\d+\. /, ""); // chapters have numbers
+    for (const [page, title, , , score] of Search.performTermsSearch(terms, excluded))
+      add(docnames.indexOf(page), "", bare(title), score);
     if (words.length) {
       for (const [title, places] of Object.entries(alltitles))
         for (const [file, id] of places) {
-          const main = title === titles[file];
+          const main = bare(title) === bare(titles[file]);
           const match = share(words, title);
-          if (match) add(file, main || !id ? "" : `#${id}`, title, (main ? 90 : 70) * match);
+          if (match) add(file, main || !id ? "" : `#${id}`, bare(title), (main ? 90 : 70) * match);
         }
       for (const [entry, places] of Object.entries(indexentries))
         for (const [file, id] of places)
-          if (docnames[file] === "pages/glossary" && share(words, entry)) add(file, `#${id}`, entry, 80 * share(words, entry));
-      for (const [page, name, anchor, about, score] of Search.performObjectSearch(query.toLowerCase().trim(), new Set()))
-        add(docnames.indexOf(page), anchor, name, score, about);
+          if (docnames[file] === "pages/glossary" && share(words, entry))
+            add(file, `#${id}`, entry, 80 * share(words, entry));
+      for (const [page, name, anchor, about, score] of Search.performObjectSearch(
+        query.toLowerCase().trim(),
+        new Set(),
+      ))
+        add(docnames.indexOf(page), anchor, name, score > 15 ? score + 60 : score, about); // its whole name
     }
-    const each = {};
     const ranked = [...found.values()].sort((a, b) => b[4] - a[4]);
-    return ranked.filter(([page]) => (each[page] = (each[page] ?? 0) + 1) <= EACH).slice(0, MOST).reverse();
+    return ranked
+      .filter(([page], n) => ranked.slice(0, n).filter(([other]) => other === page).length < EACH)
+      .slice(0, MOST)
+      .reverse();
   };
   const { query, htmlToText } = Search;
   Search.query = (asked) => {
@@ -70,7 +78,7 @@ document.addEventListener("DOMContentLoaded", () => {
   Search.htmlToText = (page, anchor) => {
     const article = new DOMParser().parseFromString(page, "text/html").querySelector("article.bd-article");
     if (!article) return htmlToText(page, anchor);
-    const place = anchor && article.querySelector(`[id="${anchor.slice(1)}"]`);
+    const place = anchor ? article.querySelector(`[id="${anchor.slice(1)}"]`) : null;
     const part = place?.matches("dt") ? place.parentElement.querySelector(`[id="${place.id}"] ~ dd`) : place || article;
     for (const element of part.querySelectorAll(left_out)) element.remove();
     return part.textContent.replace(/\s+/g, " ").trim();
