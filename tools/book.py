@@ -27,7 +27,9 @@ EXTRA = "extra"  # in the source, what the site serves beside its pages
 BROWSER = Path(unrolled.__file__).parent / "figures" / "browser"  # scripts and weights of the demonstrations
 PICTURES = ROOT / "figures" / "demonstrations"  # of each of them
 NEED_ADDRESS = ("sphinxext.opengraph", "sphinx_sitemap")  # extensions that write it into pages
-TASK = re.compile(r"\A(## (?:Exercise|Open task) .+\n\n\*.+\*\n)(.*?)(?:\n+<details>.*)?\Z", re.DOTALL)  # before its hints
+TASK = re.compile(
+    r"\A(## (?:Exercise|Open task) .+\n\n\*.+\*\n)(.*?)(?:\n+<details>.*)?\Z", re.DOTALL
+)  # before its hints
 INCLUDED = re.compile(r"^`*\{(?:literal)?include\} (\S+)$", re.MULTILINE)
 
 
@@ -36,7 +38,9 @@ def stored(path: Path) -> nbformat.NotebookNode:
     notebook = nbformat.read(path, as_version=4)
     if path.parent.name == "solutions":
         title = notebook.cells[0].source.partition("\n")[0].replace("# Exercises:", "# Solutions:", 1)
-        notebook.cells[0].source = f"{title}\n\nEach task is folded above its solution, and the checks are folded below it."
+        notebook.cells[
+            0
+        ].source = f"{title}\n\nEach task is folded above its solution, and the checks are folded below it."
         for cell in notebook.cells:
             cell.source = TASK.sub(r"\1\n<details>\n<summary>The task</summary>\n\2\n\n</details>", cell.source)
             if cell.metadata.get("nbgrader", {}).get("solution"):

@@ -27,28 +27,13 @@ READABLE = 10  # pixels, the height of the smallest letters on a phone
 PIXELS = 4 / 3  # in a point
 SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
 LETTERS = re.compile(r"scale\(([\d.]+) -[\d.]+\)")  # Matplotlib's outlines are 100 units to the size of a font
-EXPLORER = """\
-<div class="explorer">
-<div class="explorer-controls" hidden>
-<label>{label} <input type="range" min="0" max="{last}" value="{start}"></label>
-<output>{value}</output>
-</div>
-<div class="explorer-frames picture" role="group" aria-label="{name}" tabindex="0">
-{frames}
-</div>
-</div>"""
+EXPLORER = Path(__file__).with_name("explorer.html").read_text(encoding="utf8")
 FRAME = '<img src="{source}" alt="{label}: {value}" data-value="{value}" {shape} loading="lazy"{hidden}>'
 MENDS = (
     # The arrow that opens an entry of the contents is called like the entry.
     (r"(>([^<]*)</a><details[^>]*><summary)>", r'\1 aria-label="Pages of: \2">'),
-    # The book's name and the search stand beside the navigation, outside any landmark.
-    (r'(<div id="pst-primary-sidebar")', r'\1 role="complementary" aria-label="The book"'),
     # 404.html names its scripts by the site's address, and so has none where it is opened from disk.
     (r"(?<=<script>)(?=DOCUMENTATION_OPTIONS\.)", 'if (typeof DOCUMENTATION_OPTIONS === "object") '),
-    # A list may have no other children than items, and the role of an entry is deprecated.
-    (r'role="doc-biblioentry"', 'role="listitem"'),
-    # The gallery has a hundred pictures; a browser loads those that are near.
-    (r'<img (?=[^>]*class="[^"]*sd-card-img-top)', '<img loading="lazy" '),
     # A table's corner heads nothing.
     (r'<th (?:class="head"|scope="col"[^>]*)>(?:<p></p>)?</th>', "<td></td>"),
 )

@@ -33,12 +33,19 @@ def test_nothing_in_the_student_edition_leads_to_the_solutions():
 def test_a_page_of_solutions_is_called_one_and_shows_no_comments_for_the_generator(tmp_path):
     code = "def double(x):\n    ### BEGIN SOLUTION\n    ### HINT add\n    return x + x  ### kept\n    ### END SOLUTION"
     graded = nbformat.v4.new_code_cell("assert double(1) == 2", metadata={"nbgrader": {"grade": True}})
-    cells = [nbformat.v4.new_markdown_cell("# Exercises: twice"), nbformat.v4.new_code_cell(code), graded]
+    task = nbformat.v4.new_markdown_cell(
+        "## Exercise 9.1: Twice\n\n*Build.*\n\nDo it.\n\n<details>\nA hint.\n</details>"
+    )
+    cells = [nbformat.v4.new_markdown_cell("# Exercises: twice\n\nHow."), task, nbformat.v4.new_code_cell(code), graded]
     path = tmp_path / "solutions" / "99-scratch.ipynb"
     path.parent.mkdir()
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    first, second, folded = book.stored(path).cells
-    assert first.source == "# Solutions: twice" and second.source == "def double(x):\n    return x + x  ### kept"
+    first, told, second, folded = book.stored(path).cells
+    assert first.source.startswith("# Solutions: twice\n\nEach task") and "hint" not in told.source
+    assert (
+        told.source.endswith("<summary>The task</summary>\n\nDo it.\n\n</details>")
+        and second.source == "def double(x):\n    return x + x  ### kept"
+    )
     assert folded.metadata.tags == ["hide-input"] and "tags" not in second.metadata
 
 
@@ -55,7 +62,8 @@ def build(tmp_path, monkeypatch):
     def built(text: str, address: str) -> Path:
         for folder in ("data", "figures", "exercises"):
             (tmp_path / folder).mkdir()
-        shutil.copytree(ROOT / "pages" / "_static", tmp_path / "pages" / "_static")
+        for folder in ("_static", "_templates"):
+            shutil.copytree(ROOT / "pages" / folder, tmp_path / "pages" / folder)
         for name in ("data/references.bib", "pages/bibliography.md", "constraints.txt"):
             shutil.copyfile(ROOT / name, tmp_path / name)
         content = (ROOT / "_config.yml").read_text(encoding="utf8")
@@ -95,7 +103,6 @@ def test_without_an_address_there_are_no_buttons_and_without_npm_no_scripts(owne
     config["html"]["baseurl"] = f"https://{owner}.github.io/unrolled/"
     made = book.settled(config, serves_scripts=not has)
     options = made["sphinx"]["config"]
-    assert ("launch_buttons" in made) == has and (options["myst_substitutions"]["colab"] == book.NO_COLAB) != has
     assert ("mathjax_path" in options) != has and ("sphinx_sitemap" in options["extensions"]) == has
     assert any(name.startswith(("ogp_", "sitemap_")) for name in options) == has
 

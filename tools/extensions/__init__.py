@@ -15,14 +15,10 @@ def cells(notebook: Path) -> list[dict]:
 
 
 def show(app: Sphinx, page: str, template: str, context: dict, document: object) -> None:
-    """Give templates what stands beneath the title of a notebook; the first page leads on to the first chapter."""
+    """Give templates what stands beneath the title of a notebook: how many exercises there are, and whether decks."""
     table = Path(app.srcdir, "exercises", f"{Path(page).name[:2]}.md")
     context["exercises"] = table.read_text(encoding="utf8").count("\n|") - 1 if table.is_file() else 0
     context["decks"] = Path(app.srcdir, "extra", "mathjax").is_dir()  # without npm there are none
-    first = min((name for name in app.env.titles if name.startswith("chapters/")), default=None)
-    if page == app.config.root_doc and first:
-        title = app.env.titles[first].astext()
-        context["next"] = {"link": app.builder.get_relative_uri(page, first), "title": title}
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
