@@ -80,7 +80,8 @@ def deck(chapter: Path) -> list[str]:
             continue
         if "?" in (asked := (paragraphs(before) or [""])[-1]) and not asked.startswith(("#", "```")):
             hidden = f"Let them guess. Then: {drawn.message}"
-            slides.append(slide("guess", "Before you look", html(asked), above, hidden))
+            short = asked if len(asked.split()) < 46 else " ".join(re.split(r"(?<=[.?!])\s+", asked)[-2:])
+            slides.append(slide("guess", "Before you look", html(short), above, f"{asked}\n\n{hidden}"))
         image = f'<img src="figures/{drawn.name}.svg" alt="{escape(drawn.alt)}">'
         body = f"<figure>{image}<figcaption>{html(drawn.caption.removeprefix(drawn.message))}</figcaption></figure>"
         slides.append(slide("figure", drawn.message, body, above, "\n\n".join([drawn.alt, *paragraphs(after)[:1]])))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from extensions import cells
 
-GRID = "## [{title}](../chapters/{file})\n\n::::{{grid}} 1 1 2 2\n:gutter: 2\n{cards}\n::::\n"
+GRID = "## [{title}](../chapters/{file})\n\n::::{{grid}} 1 1 2 2\n:gutter: 2\n\n{cards}\n::::\n"
 
 
 class Figure(NamedTuple):
@@ -75,4 +75,4 @@ def questions(root: Path) -> str:
         question = " ".join(cells(path)[0]["source"].split("\n\n")[1].replace("*", "").split())
         options = {"link": f"chapters/{path.stem}", "link-type": "doc"}
         made.append(card(f"{int(path.stem[:2])}. {title(path)}", question, **options))
-    return "\n".join(["::::{grid} 1 2 2 3", ":gutter: 2", ":class-container: questions", *made, "::::", ""])
+    return "\n".join(["::::{grid} 1 2 2 3", ":gutter: 2", ":class-container: questions", "", *made, "::::", ""])
