@@ -100,7 +100,7 @@ def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: 
             elif figure and DEMONSTRATION in data.get("text/html", ""):
                 place.mkdir(parents=True, exist_ok=True)
                 (place / f"{figure}.svg").write_text(svg, encoding="utf8")
-                still = f'<img src="{address}/{figure}.svg" alt="{escape(alt or figure)}" {shape(svg)}>'
+                still = f'<img src="{address}/{figure}.svg" alt="{escape(alt or figure)}" {shape(svg)} loading="lazy">'
                 output.data = {"text/html": data["text/html"].replace("\n", f"\n{still}\n", 1)}
             outputs.append(output)
         cell.outputs = outputs

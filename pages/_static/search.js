@@ -21,12 +21,14 @@ document.addEventListener("DOMContentLoaded", () => {
     (/api|audit|errata|records|gallery/.test(page) ? -10 : (KINDS[page.split("/")[0]] ?? 0)) -
     (Number(page.match(/chapters\/(\d+)/)?.[1]) || 0) / 10;
 
-  /** Return how much of a title the words are, if it has them all, or what they are short for. */
+  /** Return how much of a title the words are, or what they are short for; little, if it has only half of them. */
   function share(words, title) {
     const own = stems(title);
     const has = (word) => own.some((each) => each === word || (word.length > 3 && each.startsWith(word)));
     const spelt = words.flatMap((word) => (word in SHORT && !has(word) ? stems(SHORT[word]) : [word]));
-    return spelt.every(has) ? Math.min(spelt.length / own.length, 1) : 0;
+    const there = spelt.filter(has).length;
+    if (there === spelt.length) return Math.min(there / own.length, 1);
+    return 2 * there >= Math.max(spelt.length, own.length) ? (0.4 * there) / spelt.length : 0;
   }
 
   Search._performSearch = (query, terms, excluded) => {
