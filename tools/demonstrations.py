@@ -63,7 +63,7 @@ def write_networks(paths: list[Path]) -> None:
 
 
 def main() -> None:
-    """Write the networks that are named, and photograph each demonstration by day, when it has just come to life."""
+    """Write the networks that are named, and photograph each demonstration by day, once it rests."""
     write_networks([Path(name) for name in sys.argv[1:]])
     if not (chromium := shutil.which("chromium") or shutil.which("google-chrome")):
         raise SystemExit("No Chromium here, so the pictures stay as they are (apt install chromium).")

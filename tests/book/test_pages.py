@@ -139,9 +139,20 @@ def test_the_audit_is_filtered_with_the_keyboard_and_is_whole_in_print(visit):
     assert len(shown()) == len(everything)
 
 
+def test_a_term_opens_in_place_with_the_keyboard_and_gives_the_focus_back(visit):
+    page = visit("chapters/05-lstm")
+    link = page.locator('article a[href*="glossary.html#term-"]').first
+    link.press("Enter")
+    page.locator(".opens dd").wait_for()
+    axe.load(page)
+    assert axe.violations(page) == [] and "05-lstm" in page.url
+    page.keyboard.press("Escape")
+    page.wait_for_function("document.activeElement.href?.includes('glossary') && !document.querySelector('.opens')")
+
+
 FOUND = {  # among the first three
     "running#how-do-i-run-this": ("how do I run this", "how to run?"), "running#install-on-your-machine": ("install",),
-    "running#open-in-colab": ("colab", "run in Colab"), "playground": ("play", "playground"),
+    "running#open-in-colab": ("colab",), "running": ("run in Colab",), "playground": ("play", "playground"),
     "05-lstm": ("LSTM", "long short-term memory"), "06-gru": ("GRU",), "glossary#term-forget-bias": ("forget bias",),
     "glossary#term-vanishing-gradient": ("vanishing gradient",), "04-vanishing-gradients": ("vanishing gradients",),
     "03-backpropagation-through-time": ("BPTT", "truncated backpropagation"), "teaching": ("teaching", "slides"),
