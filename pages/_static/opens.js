@@ -20,7 +20,7 @@ document.addEventListener("click", async (event) => {
 
 /** Return a copy of what stands at a place: of a term its name and its definition. */
 function part(found) {
-  const whole = document.createElement("div");
+  const whole = document.createElement(found.matches("dt") ? "dl" : "div");
   for (let piece = found; piece; piece = piece.nextElementSibling) {
     whole.append(document.importNode(piece, true));
     if (!piece.matches("dt")) break;
