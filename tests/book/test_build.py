@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import nbformat
 import pytest
@@ -67,6 +68,7 @@ def build(tmp_path, monkeypatch):
         for name in ("data/references.bib", "pages/bibliography.md", "constraints.txt"):
             shutil.copyfile(ROOT / name, tmp_path / name)
         content = (ROOT / "_config.yml").read_text(encoding="utf8")
+        content = content.replace("/OWNER/", f"/{urlsplit(address).netloc.partition('.')[0]}/")  # the repository's
         (tmp_path / "_config.yml").write_text(content.replace(old, address.rstrip("/")), encoding="utf8")
         toc = "{format: jb-book, root: intro, parts: [{chapters: [{file: pages/bibliography}]}]}"
         (tmp_path / "_toc.yml").write_text(toc)
@@ -94,6 +96,7 @@ def test_an_address_is_on_the_pages_where_there_is_one(build):
     assert f'<link rel="canonical" href="{address}pages/bibliography.html"' in page
     assert f'<meta property="og:url" content="{address}pages/bibliography.html"' in page
     assert f"<loc>{address}pages/bibliography.html</loc>" in (html / "sitemap.xml").read_text(encoding="utf8")
+    assert 'href="https://github.com/ada/unrolled/issues/new?title=pages/bibliography">Report an error</a>' in page
     assert 'href="/rnn-book/_static/' in (html / "404.html").read_text(encoding="utf8")
 
 

@@ -36,4 +36,4 @@ def test_the_first_page_has_a_question_for_each_chapter_and_leads_to_the_first(v
     assert page.locator(".questions .sd-card").count() == len(CHAPTERS)
     assert page.locator("a.right-next, .doors a.first").evaluate_all("all => new Set(all.map(a => a.href)).size") == 1
     page.get_by_role("button", name="Pause").wait_for()  # the race runs by itself
-    assert "mathjax" not in page.content()
+    assert "tex-mml" not in page.content()
