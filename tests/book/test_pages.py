@@ -46,7 +46,7 @@ FITTING = """() => {
     });
 }"""
 WRONG = """async () => {
-    const pictures = [...document.querySelectorAll("article img:not([hidden], .pg-lives *)")], wrong = [];
+    const pictures = [...document.querySelectorAll("article img:not([hidden], .demonstration *)")], wrong = [];
     await Promise.all(pictures.map(e => { e.loading = "eager"; return e.decode().catch(() => {}); }));
     for (const e of pictures) {
         const shown = e.getBoundingClientRect(), stretch = e.height * e.naturalWidth / (e.width * e.naturalHeight);
