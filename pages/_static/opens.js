@@ -12,20 +12,21 @@ document.addEventListener("click", async (event) => {
   try {
     const text = here ? "" : await (await fetch(page)).text();
     const source = here ? document : new DOMParser().parseFromString(text, "text/html");
-    show(link, part(source.getElementById(decodeURIComponent(id))), here);
+    show(link, part(source.getElementById(decodeURIComponent(id)), page), here);
   } catch {
     location.href = link.href;
   }
 });
 
-/** Return a copy of what stands at a place: of a term its name and its definition. */
-function part(found) {
+/** Return a copy of what stands at a place of a page: of a term its name and its definition. */
+function part(found, page) {
   const whole = document.createElement(found.matches("dt") ? "dl" : "div");
   for (let piece = found; piece; piece = piece.nextElementSibling) {
     whole.append(document.importNode(piece, true));
     if (!piece.matches("dt")) break;
   }
   for (const each of whole.querySelectorAll("[id]")) each.removeAttribute("id");
+  for (const each of whole.querySelectorAll("a[href]")) each.href = new URL(each.getAttribute("href"), page);
   return whole;
 }
 
