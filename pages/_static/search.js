@@ -7,7 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const SHORT = { lstm: "long short-term memory", gru: "gated recurrent units", bptt: "backpropagation through time" };
   Object.assign(SHORT, { plai: "playground", teach: "instructors" }); // as the stemmer has them
   const KINDS = { chapters: 12, pages: 6, exercises: -10, solutions: -20 };
-  const [MOST, EACH] = [30, 3]; // results, and those of one page
+  const [MOST, EACH] = [20, 3]; // results, each of which is fetched for its excerpt, and those of one page
   const left_out =
     "h1, h2, h3, script, style, .headerlink, .math, .eqno, .doors, pre, details, button, nav, figure.demonstration";
   const { stemWord } = new Stemmer();
