@@ -15,10 +15,10 @@ def cells(notebook: Path) -> list[dict]:
 
 
 def show(app: Sphinx, page: str, template: str, context: dict, document: object) -> None:
-    """Give templates what stands beneath the title of a notebook: how many exercises there are; whether npm brought decks."""
+    """Give templates what they cannot know: how many exercises a notebook has, and whether npm brought anything."""
     table = Path(app.srcdir, "exercises", f"{Path(page).name[:2]}.md")
     context["exercises"] = table.read_text(encoding="utf8").count("\n|") - 1 if table.is_file() else 0
-    context["vendored"] = Path(app.srcdir, "extra", "mathjax").is_dir()  # without npm there are no decks and no fonts
+    context["vendored"] = Path(app.srcdir, "extra", "mathjax").is_dir()  # else no decks and no fonts
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
