@@ -38,6 +38,11 @@ function show(link, content, here) {
   Object.assign(more, { className: "more", href: link.href, textContent: "Go there" });
   box.append(content, more);
   more.addEventListener("click", () => box.hidePopover());
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation(); // Sphinx takes the key, too, and would keep the box open
+    box.hidePopover();
+  });
   box.addEventListener("toggle", ({ newState }) => {
     if (newState !== "closed") return;
     if (box.contains(document.activeElement) || document.activeElement === document.body) link.focus();
