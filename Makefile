@@ -27,7 +27,7 @@ FORMAT := $(RUN) -m ruff format --quiet --no-cache --check lib lab tests tools b
 BIOME := npx --yes @biomejs/biome@$(shell sed -n 's|.*/schemas/\([0-9.]*\)/.*|\1|p' tools/lint_scripts.json)
 LINT_JS := if $(BIOME) --version >/dev/null 2>&1; then $(BIOME) check --error-on-warnings --config-path=tools/lint_scripts.json; \
 	else echo 'The scripts are not linted: npm is not installed, or cannot fetch Biome.'; test -z "$$UNROLLED_STRICT"; fi
-.PHONY: help environment book html pdf slides chapters exercises records playground check test bench compat claims gpu address clean
+.PHONY: help environment book html pdf chapters exercises records playground check test bench compat claims gpu address clean
 
 # $(call stage,NAME,COMMAND) runs a stage of `make test`, which must succeed and change no file of the project.
 state = { git status --porcelain; git diff HEAD; } 2>/dev/null | cksum
@@ -52,9 +52,6 @@ pdf: book  ## print the chapters as one file with Chromium, _build/unrolled.pdf:
 		--print-to-pdf=_build/pdf/`basename $$page .html`.pdf $$page 2>/dev/null || exit; done
 	@$(RUN) -c 'import glob; from pypdf import PdfWriter; pdf = PdfWriter(); \
 		[pdf.append(name, name[11:-4]) for name in sorted(glob.glob("_build/pdf/*.pdf"))]; pdf.write("_build/unrolled.pdf")'
-
-slides: environment  ## make a deck of slides for each chapter from what is stored, _build/slides: some seconds
-	@$(RUN) tools/slides.py
 
 chapters: environment  ## re-run the chapters in place, store their outputs, refresh figures/ (CHAPTER=02: one)
 	@$(NOTEBOOKS) store $(CHAPTER)

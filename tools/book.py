@@ -15,18 +15,21 @@ import yaml
 from sphinx_external_toc.parsing import parse_toc_data
 
 import pictures
+import slides
 import unrolled
 from notebooks import ROOT, chapters, executed, figures_of
 from unrolled.figures import explore, live
-from vendor import VendorError, fetch
+from vendor import SLIDES, VendorError, fetch
 
 BUILD = ROOT / "_build"
 SOURCE = BUILD / "source"
 EXTRA = "extra"  # in the source, what the site serves beside its pages
 BROWSER = Path(unrolled.__file__).parent / "figures" / "browser"  # scripts and weights of the demonstrations
 PICTURES = ROOT / "figures" / "demonstrations"  # of each of them
-NO_COLAB = "The pages have no button for Colab yet: it opens notebooks at the book's address, and none is set."
 NEED_ADDRESS = ("sphinxext.opengraph", "sphinx_sitemap")  # extensions that write it into pages
+TASK = re.compile(
+    r"\A(## (?:Exercise|Open task) .+\n\n\*.+\*\n)(.*?)(?:\n+<details>.*)?\Z", re.DOTALL
+)  # before its hints
 INCLUDED = re.compile(r"^`*\{(?:literal)?include\} (\S+)$", re.MULTILINE)
 
 
@@ -34,15 +37,22 @@ def stored(path: Path) -> nbformat.NotebookNode:
     """Return a stored notebook as its page shows it: of solutions without the lines that exercises are made from."""
     notebook = nbformat.read(path, as_version=4)
     if path.parent.name == "solutions":
-        notebook.cells[0].source = notebook.cells[0].source.replace("# Exercises:", "# Solutions:", 1)
+        title = notebook.cells[0].source.partition("\n")[0].replace("# Exercises:", "# Solutions:", 1)
+        notebook.cells[
+            0
+        ].source = f"{title}\n\nEach task is folded above its solution, and the checks are folded below it."
         for cell in notebook.cells:
+            cell.source = TASK.sub(r"\1\n<details>\n<summary>The task</summary>\n\2\n\n</details>", cell.source)
+            if cell.metadata.get("nbgrader", {}).get("solution"):
+                cell.metadata.tags = [*cell.metadata.get("tags", []), "solution"]
             made_from = "### " if cell.cell_type == "code" else ("### BEGIN SOLUTION", "### END SOLUTION")
             kept = [line for line in cell.source.split("\n") if not line.lstrip().startswith(made_from)]
             cell.source = "\n".join(kept)
     for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade"):
+        marks = cell.metadata.get("nbgrader", {})
+        if marks.get("grade") or marks.get("grade_id") == "set-up":
             cell.metadata.tags = [*cell.metadata.get("tags", []), "hide-input"]
-            cell.metadata.mystnb = {"code_prompt_show": "How it is checked"}
+            cell.metadata.mystnb = {"code_prompt_show": "How it is checked" if marks.get("grade") else "Setup"}
     return notebook
 
 
@@ -76,7 +86,7 @@ def assemble(copies: dict[str, nbformat.NotebookNode], vendor: Path | None, stud
     """
     shutil.rmtree(SOURCE, ignore_errors=True)
     toc = contents(student)
-    for folder in ("data", "figures", "exercises", "pages/_static"):  # chapters include the exercises' tables
+    for folder in ("data", "figures", "exercises", "pages/_static", "pages/_templates"):  # chapters include tables
         shutil.copytree(ROOT / folder, SOURCE / Path(folder).name)
     for name in parse_toc_data(toc):
         if (ROOT / f"{name}.ipynb").is_file():
@@ -119,8 +129,7 @@ def settled(config: dict, serves_scripts: bool) -> dict:
     if not site.startswith("https://OWNER."):  # `make address` puts a name there
         options["ogp_site_url"] = site
         return config
-    del config["html"]["baseurl"], config["launch_buttons"]
-    options["myst_substitutions"] = {"colab": NO_COLAB}
+    del config["html"]["baseurl"]
     options["extensions"] = [name for name in options["extensions"] if name not in NEED_ADDRESS]
     for name in [name for name in options if name.startswith(("ogp_", "sitemap_"))]:
         del options[name]
@@ -169,6 +178,9 @@ def main() -> None:
         vendor = None
     assemble({f"chapters/{path.stem}": made for path, made in copies.items()}, vendor, arguments.student)
     sphinx()
+    decks = BUILD / "html" / "slides"
+    if vendor and not decks.is_dir():
+        slides.write(decks, (vendor, fetch(BUILD / "vendor-slides", SLIDES)))
     print(f"The book: {BUILD / 'html' / 'index.html'}", flush=True)
 
 

@@ -63,7 +63,7 @@ def write_networks(paths: list[Path]) -> None:
 
 
 def main() -> None:
-    """Write the networks that are named, and photograph each demonstration by day, when it has just come to life."""
+    """Write the networks that are named, and photograph each demonstration by day, once it rests."""
     write_networks([Path(name) for name in sys.argv[1:]])
     if not (chromium := shutil.which("chromium") or shutil.which("google-chrome")):
         raise SystemExit("No Chromium here, so the pictures stay as they are (apt install chromium).")
@@ -77,7 +77,7 @@ def main() -> None:
             page = browser.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
             page.goto(path.as_uri())
             page.wait_for_selector("figure[data-ready]")
-            page.wait_for_timeout(1000)  # what a beam would write follows after a pause
+            page.wait_for_timeout(15_000)  # the race runs by itself, and what a beam would write follows after a pause
             picture = Image.open(io.BytesIO(page.locator(".pg-live").screenshot())).convert("RGB")
             picture.quantize(COLOURS, dither=Image.Dither.NONE).save(book.PICTURES / f"{name}.png", optimize=True)
 

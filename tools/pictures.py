@@ -27,39 +27,16 @@ READABLE = 10  # pixels, the height of the smallest letters on a phone
 PIXELS = 4 / 3  # in a point
 SIZE = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"')
 LETTERS = re.compile(r"scale\(([\d.]+) -[\d.]+\)")  # Matplotlib's outlines are 100 units to the size of a font
-EXPLORER = """\
-<div class="explorer">
-<div class="explorer-controls" hidden>
-<label>{label} <input type="range" min="0" max="{last}" value="{start}"></label>
-<output>{value}</output>
-</div>
-<div class="explorer-frames picture" role="group" aria-label="{name}" tabindex="0">
-{frames}
-</div>
-</div>"""
+EXPLORER = Path(__file__).with_name("explorer.html").read_text(encoding="utf8")
 FRAME = '<img src="{source}" alt="{label}: {value}" data-value="{value}" {shape} loading="lazy"{hidden}>'
 MENDS = (
-    # All of Font Awesome as a script, which would draw the icons a second time: the stylesheet does, with a font.
-    (r'<script defer src="[^"]*/scripts/fontawesome\.js[^"]*"></script>', ""),
-    # The button's label must contain what is written on it, with the keys.
-    (r'(<button class="btn search-button-field[^>]*) aria-label="Search"', r"\1"),
     # The arrow that opens an entry of the contents is called like the entry.
     (r"(>([^<]*)</a><details[^>]*><summary)>", r'\1 aria-label="Pages of: \2">'),
-    # The book's name and the search stand beside the navigation, outside any landmark.
-    (r'(<div id="pst-primary-sidebar")', r'\1 role="complementary" aria-label="The book"'),
     # 404.html names its scripts by the site's address, and so has none where it is opened from disk.
     (r"(?<=<script>)(?=DOCUMENTATION_OPTIONS\.)", 'if (typeof DOCUMENTATION_OPTIONS === "object") '),
-    # Print has a heading of its own, the title once more, without its number.
-    (r'(<div id="jb-print-docs-body" class="onlyprint">\s*)<h1>.*?</h1>', r"\1"),
-    # A list may have no other children than items, and the role of an entry is deprecated.
-    (r'role="doc-biblioentry"', 'role="listitem"'),
-    # The gallery has a hundred pictures; a browser loads those that are near.
-    (r'<img (?=[^>]*class="[^"]*sd-card-img-top)', '<img loading="lazy" '),
     # A table's corner heads nothing.
     (r'<th (?:class="head"|scope="col"[^>]*)>(?:<p></p>)?</th>', "<td></td>"),
 )
-# Of all pages only the search uses its index.
-INDEX = (r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js"></script>', "")
 DRAWING = re.compile(r'(<img [^>]*src=")([^"]*_images/[^"]*\.svg)("[^>]*?) */>')
 
 
@@ -123,7 +100,7 @@ def on_page(notebook: nbformat.NotebookNode, name: str, drawn: Path, explorers: 
             elif figure and DEMONSTRATION in data.get("text/html", ""):
                 place.mkdir(parents=True, exist_ok=True)
                 (place / f"{figure}.svg").write_text(svg, encoding="utf8")
-                still = f'<img src="{address}/{figure}.svg" alt="{escape(alt or figure)}" {shape(svg)}>'
+                still = f'<img src="{address}/{figure}.svg" alt="{escape(alt or figure)}" {shape(svg)} loading="lazy">'
                 output.data = {"text/html": data["text/html"].replace("\n", f"\n{still}\n", 1)}
             outputs.append(output)
         cell.outputs = outputs
@@ -142,6 +119,6 @@ def mend(site: Path) -> None:
     """Mend the built pages in a folder, once."""
     for path in site.rglob("*.html"):
         page = path.read_text(encoding="utf8")
-        for pattern, instead in MENDS if path.name == "search.html" else (*MENDS, INDEX):
+        for pattern, instead in MENDS:
             page = re.sub(pattern, instead, page)
         path.write_text(DRAWING.sub(partial(shaped, path.parent), page), encoding="utf8")

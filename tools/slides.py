@@ -1,7 +1,8 @@
-"""Make a deck of slides of each chapter, _build/slides/NN.html, out of what is stored; nothing is executed.
+"""Make a deck of slides of each chapter, slides/NN.html on the site, out of what is stored; nothing is executed.
 
-A deck has the chapter's question; each figure under its message, after the question that the text asks before it; the
-table at the end; and two exercises. What the chapter says about a figure, and hints, stand in the speaker's notes.
+A deck has the chapter's question; each figure under its message, after the question that the text asks before it; each
+section's numbered equations; the table at the end; and two exercises. What the chapter says about a figure, and hints,
+stand in the speaker's notes.
 """
 
 import re
@@ -19,7 +20,6 @@ import formulas
 from extensions import cells
 from extensions.gallery import figure, title
 from notebooks import ROOT, chapters
-from vendor import SLIDES, fetch
 
 BUILD = ROOT / "_build"
 ROLES = (  # and links, as words: a slide leads nowhere
@@ -39,10 +39,6 @@ MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, allow
 for kind, form in (("inline", r"\({}\)"), ("inline_double", r"\[{}\]"), ("block", r"<p>\[{}\]</p>")):
     MARKDOWN.add_render_rule(f"math_{kind}", lambda _, ts, at, *rest, form=form: form.format(escape(ts[at].content)))
 PAGE = string.Template(Path(__file__).with_suffix(".html").read_text(encoding="utf8"))
-INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Unrolled: slides</title>
-<link rel="stylesheet" href="slides.css"><main><h1>Unrolled: slides</h1><ol>{}</ol>
-<p>S opens the speaker's notes, F fills the screen; to print, add <code>?print-pdf</code> to an address.</p></main>
-"""
 
 
 def html(text: str) -> str:
@@ -69,14 +65,23 @@ def deck(chapter: Path) -> list[str]:
     every, above = cells(chapter), f"Unrolled, chapter {int(chapter.stem[:2])}"
     able = "\n".join(p for cell in every[:9] for p in paragraphs(cell) if p.startswith("- "))
     slides, tables = [slide("opening", title(chapter), html(paragraphs(every[0])[1]), above, able)], []
+    section, written = "", []
     for before, cell, after in zip([None, *every], every, [*every[1:], None], strict=False):
         shown = ("".join(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", []))
         tables += [output for output in shown if "<table" in output]
+        if cell["cell_type"] == "markdown":
+            section = (re.findall(r"^## (.+)", cell["source"], re.MULTILINE) or [section])[-1]
+            found = formulas.NUMBERED.findall(cell["source"])
+            written += [html(f"$$ {tex} \\tag{{{formulas.equation(label).number}}} $$") for tex, label in found]
+        while written and any(p.startswith("## ") for p in paragraphs(after)):  # the section's end
+            slides.append(slide("equations", section, "".join(written[:4]), above))
+            del written[:4]
         if not (drawn := figure(cell)):
             continue
         if "?" in (asked := (paragraphs(before) or [""])[-1]) and not asked.startswith(("#", "```")):
             hidden = f"Let them guess. Then: {drawn.message}"
-            slides.append(slide("guess", "Before you look", html(asked), above, hidden))
+            short = asked if len(asked.split()) < 46 else " ".join(re.split(r"(?<=[.?!])\s+", asked)[-2:])
+            slides.append(slide("guess", "Before you look", html(short), above, f"{asked}\n\n{hidden}"))
         image = f'<img src="figures/{drawn.name}.svg" alt="{escape(drawn.alt)}">'
         body = f"<figure>{image}<figcaption>{html(drawn.caption.removeprefix(drawn.message))}</figcaption></figure>"
         slides.append(slide("figure", drawn.message, body, above, "\n\n".join([drawn.alt, *paragraphs(after)[:1]])))
@@ -90,7 +95,7 @@ def deck(chapter: Path) -> list[str]:
 
 
 def write(into: Path, scripts: tuple[Path, ...]) -> list[Path]:
-    """Write the decks into a folder, made anew, with an index and all that they load; return the decks."""
+    """Write the decks into a folder, made anew, with all that they load, and return them."""
     shutil.rmtree(into, ignore_errors=True)
     for folder in (*scripts, ROOT / "figures"):
         shutil.copytree(folder, into / (folder.name if folder.name == "figures" else ""), dirs_exist_ok=True)
@@ -98,16 +103,4 @@ def write(into: Path, scripts: tuple[Path, ...]) -> list[Path]:
     decks = {into / f"{path.stem[:2]}.html": path for path in chapters("[0-9]")}
     for target, path in decks.items():
         target.write_text(PAGE.substitute(title=title(path), slides="\n".join(deck(path))), encoding="utf8")
-    listed = "".join(f'<li><a href="{target.name}">{title(path)}</a></li>' for target, path in decks.items())
-    (into / "index.html").write_text(INDEX.format(listed), encoding="utf8")
     return list(decks)
-
-
-def main() -> None:
-    """Make the decks; npm brings reveal.js and MathJax once."""
-    write(BUILD / "slides", (fetch(BUILD / "vendor"), fetch(BUILD / "vendor-slides", SLIDES)))
-    print(f"The slides: {BUILD / 'slides' / 'index.html'}")
-
-
-if __name__ == "__main__":
-    main()

@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import nbformat
 import pytest
@@ -33,12 +34,19 @@ def test_nothing_in_the_student_edition_leads_to_the_solutions():
 def test_a_page_of_solutions_is_called_one_and_shows_no_comments_for_the_generator(tmp_path):
     code = "def double(x):\n    ### BEGIN SOLUTION\n    ### HINT add\n    return x + x  ### kept\n    ### END SOLUTION"
     graded = nbformat.v4.new_code_cell("assert double(1) == 2", metadata={"nbgrader": {"grade": True}})
-    cells = [nbformat.v4.new_markdown_cell("# Exercises: twice"), nbformat.v4.new_code_cell(code), graded]
+    task = nbformat.v4.new_markdown_cell(
+        "## Exercise 9.1: Twice\n\n*Build.*\n\nDo it.\n\n<details>\nA hint.\n</details>"
+    )
+    cells = [nbformat.v4.new_markdown_cell("# Exercises: twice\n\nHow."), task, nbformat.v4.new_code_cell(code), graded]
     path = tmp_path / "solutions" / "99-scratch.ipynb"
     path.parent.mkdir()
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    first, second, folded = book.stored(path).cells
-    assert first.source == "# Solutions: twice" and second.source == "def double(x):\n    return x + x  ### kept"
+    first, told, second, folded = book.stored(path).cells
+    assert first.source.startswith("# Solutions: twice\n\nEach task") and "hint" not in told.source
+    assert (
+        told.source.endswith("<summary>The task</summary>\n\nDo it.\n\n</details>")
+        and second.source == "def double(x):\n    return x + x  ### kept"
+    )
     assert folded.metadata.tags == ["hide-input"] and "tags" not in second.metadata
 
 
@@ -55,10 +63,12 @@ def build(tmp_path, monkeypatch):
     def built(text: str, address: str) -> Path:
         for folder in ("data", "figures", "exercises"):
             (tmp_path / folder).mkdir()
-        shutil.copytree(ROOT / "pages" / "_static", tmp_path / "pages" / "_static")
+        for folder in ("_static", "_templates"):
+            shutil.copytree(ROOT / "pages" / folder, tmp_path / "pages" / folder)
         for name in ("data/references.bib", "pages/bibliography.md", "constraints.txt"):
             shutil.copyfile(ROOT / name, tmp_path / name)
         content = (ROOT / "_config.yml").read_text(encoding="utf8")
+        content = content.replace("/OWNER/", f"/{urlsplit(address).netloc.partition('.')[0]}/")  # the repository's
         (tmp_path / "_config.yml").write_text(content.replace(old, address.rstrip("/")), encoding="utf8")
         toc = "{format: jb-book, root: intro, parts: [{chapters: [{file: pages/bibliography}]}]}"
         (tmp_path / "_toc.yml").write_text(toc)
@@ -86,6 +96,7 @@ def test_an_address_is_on_the_pages_where_there_is_one(build):
     assert f'<link rel="canonical" href="{address}pages/bibliography.html"' in page
     assert f'<meta property="og:url" content="{address}pages/bibliography.html"' in page
     assert f"<loc>{address}pages/bibliography.html</loc>" in (html / "sitemap.xml").read_text(encoding="utf8")
+    assert 'href="https://github.com/ada/unrolled/issues/new?title=pages/bibliography">Report an error</a>' in page
     assert 'href="/rnn-book/_static/' in (html / "404.html").read_text(encoding="utf8")
 
 
@@ -95,7 +106,6 @@ def test_without_an_address_there_are_no_buttons_and_without_npm_no_scripts(owne
     config["html"]["baseurl"] = f"https://{owner}.github.io/unrolled/"
     made = book.settled(config, serves_scripts=not has)
     options = made["sphinx"]["config"]
-    assert ("launch_buttons" in made) == has and (options["myst_substitutions"]["colab"] == book.NO_COLAB) != has
     assert ("mathjax_path" in options) != has and ("sphinx_sitemap" in options["extensions"]) == has
     assert any(name.startswith(("ogp_", "sitemap_")) for name in options) == has
 

@@ -29,3 +29,11 @@ def test_the_readme_lists_the_chapters_by_their_titles():
     readme = (ROOT / "README.md").read_text(encoding="utf8")
     listed = re.findall(r"^(\d+)\. \[(.+)\]\((.+)\)$", readme, re.MULTILINE)
     assert listed == [(str(n), gallery.title(path), f"chapters/{path.name}") for n, path in enumerate(CHAPTERS, 1)]
+
+
+def test_the_first_page_has_a_question_for_each_chapter_and_leads_to_the_first(visit):
+    page = visit("intro")
+    assert page.locator(".questions .sd-card").count() == len(CHAPTERS)
+    assert page.locator("a.right-next, .doors a.first").evaluate_all("all => new Set(all.map(a => a.href)).size") == 1
+    page.get_by_role("button", name="Pause").wait_for()  # the race runs by itself
+    assert "tex-mml" not in page.content()

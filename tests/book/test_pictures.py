@@ -1,6 +1,5 @@
 """The pictures: those stored are those that the chapters draw, and the gallery shows each of them."""
 
-import json
 import os
 import re
 from pathlib import Path
@@ -93,19 +92,6 @@ def test_the_gallery_shows_every_stored_figure_once_and_leads_to_it(html):
         for figure in gallery.figures(path):
             card = cards[figure.name]
             assert card.img["alt"] == figure.alt and card.a["href"].startswith(f"../chapters/{path.stem}.html#")
-
-
-def test_a_card_takes_its_text_from_the_cell(tmp_path):
-    figure = {"name": "fig-a-fall", "caption": "It *falls* by\n0.5. A line for each weight."}
-    described = {"image": {"alt": "Line chart,\nof a fall."}, "figure": figure}
-    cells = [{"cell_type": "markdown", "source": ["# A *title*\n"], "metadata": {}}]
-    cells += [{"cell_type": "code", "source": "charts.save(fig)", "metadata": {"mystnb": described}}]
-    (tmp_path / "chapters").mkdir()
-    (tmp_path / "chapters" / "02-test.ipynb").write_text(json.dumps({"cells": cells}))
-    page = gallery.cards(tmp_path)
-    assert page.startswith("## [A *title*](../chapters/02-test.ipynb)\n\n::::{grid} 1 1 2 2\n")
-    assert ":img-top: ../figures/a-fall.svg\n:img-alt: Line chart, of a fall.\n:link: fig-a-fall\n" in page
-    assert "\nIt *falls* by 0.5.\n:::\n" in page and page.count(":::{grid-item-card}") == 1
 
 
 # Proof that the comparison can fail

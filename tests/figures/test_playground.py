@@ -287,7 +287,7 @@ def test_the_game_asks_for_ten_letters_of_a_story_that_was_held_out_and_counting
     assert data["symbols"] == len(vocabulary)
 
 
-def test_the_race_has_what_the_network_computes_and_its_caption_says_who_wins():
+def test_the_race_has_what_the_network_computes():
     race = live.descriptions()["race"]["data"]
     script, words = (BROWSER / "models" / "gru-words.js").read_text("utf8"), race["words"]
     read = """(told, hero) => {
@@ -300,15 +300,13 @@ def test_the_race_has_what_the_network_computes_and_its_caption_says_who_wins():
         });
     }"""
     places = [at for at, word in enumerate(words) if "{hero}" in word]
-    late = [at for before, at in itertools.pairwise(places) if at - before >= race["late"]]
-    assert len(late) == 3
+    assert sum(at - before >= race["late"] for before, at in itertools.pairwise(places)) == 3
     for hero, of in race["heroes"].items():
         told = [word.strip().format(**of["forms"]) for word in words]
         assert told == stories.words("".join(words).format(**of["forms"]))
         chances = {kind: np.array(chances) / 10_000 for kind, chances in of["chances"].items()}
         if hero in ("Ada", "Ben"):
             np.testing.assert_allclose(in_node(read, told, hero, before=script), chances["gru"], atol=0.01)
-        assert chances["gru"][late].min() > 0.4 and max(chances[kind][late].max() for kind in ("rnn", "lstm")) < 0.1
 
 
 def test_the_networks_of_the_page_are_those_that_were_measured_and_the_dates_come_right():

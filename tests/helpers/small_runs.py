@@ -1,14 +1,10 @@
 """What the tests of training share: a text that is easy to learn, and a small model to learn it."""
 
-from collections.abc import Callable
-from pathlib import Path
-
-import pytest
 import torch
 
 from unrolled.cells import State
 from unrolled.models import LanguageModel, NeuralModel
-from unrolled.training import Recipe, train
+from unrolled.training import Recipe
 
 TOKENS = torch.arange(3000) % 7
 RECIPE = Recipe(updates=40, batch=4, seq_len=8, learning_rate=1e-2)
@@ -30,23 +26,3 @@ def tensors(state: State) -> list[torch.Tensor]:
 
 class Stopped(Exception):
     """The run ended here."""
-
-
-def stopped_and_resumed(made: Callable[[int], NeuralModel], recipe: Recipe, path: Path) -> NeuralModel:
-    """Stop a run after update 25, and return another model that went on from its last checkpoint, update 20.
-
-    Args:
-        made: makes a model from a seed.
-        recipe: how to train it, with more than 25 updates.
-        path: the checkpoint.
-    """
-
-    def stop(done: int) -> None:
-        if done == 25:
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        train(made(0), TOKENS, recipe, progress=False, checkpoint=path, checkpoint_every=10, watch=stop)
-    model = made(99)  # other weights and random numbers: they must come from the checkpoint
-    train(model, TOKENS, recipe, progress=False, checkpoint=path)
-    return model

@@ -14,11 +14,18 @@ def cells(notebook: Path) -> list[dict]:
     return [cell | {"source": "".join(cell["source"])} for cell in read]
 
 
+def show(app: Sphinx, page: str, template: str, context: dict, document: object) -> None:
+    """Give templates what they cannot know: how many exercises a notebook has, and whether npm brought anything."""
+    table = Path(app.srcdir, "exercises", f"{Path(page).name[:2]}.md")
+    context["exercises"] = table.read_text(encoding="utf8").count("\n|") - 1 if table.is_file() else 0
+    context["vendored"] = Path(app.srcdir, "extra", "mathjax").is_dir()  # else no decks and no fonts
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register what the modules here make. An empty directive stands for text made from the folder of all sources."""
     from extensions import audit, docstrings, gallery, records, terms
 
-    texts = {"gallery": gallery.cards, "records": records.entries}
+    texts = {"gallery": gallery.cards, "questions": gallery.questions, "records": records.entries}
     texts |= {"audit-claims": audit.claims, "audit-exam": audit.exam}
 
     def fill(app: Sphinx, page: str, source: list[str]) -> None:
@@ -27,6 +34,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
                 source[0] = source[0].replace(directive, made(Path(app.srcdir)))
 
     app.connect("source-read", fill)
+    app.connect("html-page-context", show)
     app.add_post_transform(terms.FirstUses)
     app.connect("autodoc-skip-member", docstrings.skip)
     app.connect("autodoc-process-docstring", docstrings.process, priority=400)  # before Napoleon does

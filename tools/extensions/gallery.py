@@ -1,4 +1,4 @@
-"""The gallery: a card for every figure that a chapter's cell saves, as the directive ``{gallery}``."""
+"""Cards: one for every figure that a chapter's cell saves, ``{gallery}``, one for every chapter, ``{questions}``."""
 
 import re
 from pathlib import Path
@@ -6,24 +6,7 @@ from typing import NamedTuple
 
 from extensions import cells
 
-GRID = """\
-## [{title}](../chapters/{file})
-
-::::{{grid}} 1 1 2 2
-:gutter: 2
-{cards}
-::::
-"""
-# A picture and not a figure, so that the chapter's figure is the only one that carries a number.
-CARD = """
-:::{{grid-item-card}}
-:class-card: gallery-card
-:img-top: ../figures/{name}.svg
-:img-alt: {alt}
-:link: {label}
-:link-type: ref
-{message}
-:::"""
+GRID = "## [{title}](../chapters/{file})\n\n::::{{grid}} 1 1 2 2\n:gutter: 2\n\n{cards}\n::::\n"
 
 
 class Figure(NamedTuple):
@@ -60,8 +43,37 @@ def title(notebook: Path) -> str:
     return re.search(r"^# (.+)", text, re.MULTILINE)[1].strip()
 
 
+def card(head: str, text: str, **options: str) -> str:
+    """Return a card of a grid."""
+    return "\n".join(
+        [f":::{{grid-item-card}} {head}".rstrip(), *map(":{0[0]}: {0[1]}".format, options.items()), text, ":::"]
+    )
+
+
 def cards(root: Path) -> str:
-    """Return the cards of all figures of the chapters below `root`, a grid for each chapter."""
-    drawn = {path: figures(path) for path in sorted(root.glob("chapters/*.ipynb"))}
-    made = {path: "\n".join(CARD.format(**x._asdict(), message=x.message) for x in xs) for path, xs in drawn.items()}
-    return "\n".join(GRID.format(title=title(path), file=path.name, cards=c) for path, c in made.items() if c)
+    """Return the cards of all figures of the chapters below `root`, a grid for each chapter.
+
+    Each has a picture and not a figure, so that the chapter's figure is the only one that carries a number.
+    """
+    grids = []
+    for notebook in sorted(root.glob("chapters/*.ipynb")):
+        made = [
+            card("", shown.message, **{
+                "class-card": "gallery-card", "img-top": f"../figures/{shown.name}.svg", "img-alt": shown.alt,
+                "link": shown.label, "link-type": "ref",
+            })
+            for shown in figures(notebook)
+        ]  # fmt: skip
+        if made:  # an appendix may have none
+            grids.append(GRID.format(title=title(notebook), file=notebook.name, cards="\n".join(made)))
+    return "\n".join(grids)
+
+
+def questions(root: Path) -> str:
+    """Return a card for each chapter below `root`: its number, its title, and the question below it."""
+    made = []
+    for path in sorted(root.glob("chapters/[0-9]*.ipynb")):
+        question = " ".join(cells(path)[0]["source"].split("\n\n")[1].replace("*", "").split())
+        options = {"link": f"chapters/{path.stem}", "link-type": "doc"}
+        made.append(card(f"{int(path.stem[:2])}. {title(path)}", question, **options))
+    return "\n".join(["::::{grid} 1 2 2 3", ":gutter: 2", ":class-container: questions", "", *made, "::::", ""])

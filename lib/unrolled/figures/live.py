@@ -120,7 +120,7 @@ def figure(name: str, root: str = "", **data: Any) -> str:
     content = description["data"] | data
     before, after = [], []
     if "caption" in description:
-        before = [f'<img src="{root}browser/{name}.png" alt="{html.escape(description["alt"])}">']
+        before = [f'<img src="{root}browser/{name}.png" alt="{html.escape(description["alt"])}" loading="lazy">']
         after = [f"<figcaption>{html.escape(description['caption'], quote=False)}</figcaption>"]
     if "pieces" in content:
         before.append(_without_scripts(content["pieces"]))

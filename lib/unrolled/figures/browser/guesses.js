@@ -1,7 +1,7 @@
-// Can you predict? A story is told up to a letter that the reader guesses, ten times; then it says what loss that is.
+// Can you predict? A story is told up to a letter that the reader guesses, ten times; then it says what loss that would be.
 "use strict";
 
-/** Return the loss, in nats, of a model that is right in a share of the places and exactly as sure as that. */
+/** Return the loss of a model, in nats, that is right in a share of the places and exactly as sure as that. */
 Unrolled.price = (share, symbols) => {
   const first = share > 0 ? -share * Math.log(share) : 0;
   const other = share < 1 ? -(1 - share) * Math.log((1 - share) / (symbols - 1)) : 0;
@@ -9,10 +9,8 @@ Unrolled.price = (share, symbols) => {
 };
 
 /**
- * Play the game.
- *
  * @param {object} data pieces of a story, of which each but the first begins with a letter that is guessed; hero, the
- *   name that is the last of them; symbols, how many the vocabulary has; counting, the losses of other models.
+ *   name that is the last of them; symbols, how many the vocabulary has; counting, the losses of n-grams.
  */
 Unrolled.guesses = (place, { pieces, hero, symbols, counting }) => {
   const { button, controls, element, labelled } = Unrolled.elements;
@@ -44,50 +42,34 @@ Unrolled.guesses = (place, { pieces, hero, symbols, counting }) => {
     score.replaceChildren(words + count, element("span", { className: "pg-aloud" }, aloud));
   }
 
-  /** Return the table of losses: the reader's, and those of models that count. */
-  function prices(rows) {
-    const orders = counting.map(({ order }) => order);
-    const listed = (numbers) => numbers.join(", ").replace(/, (?=\d+$)/, " and ");
-    const caption =
-      `The loss of such a model at these places, which were chosen, and of n-grams of order ${listed(orders)}, ` +
-      `which have counted in other stories what follows the last ${listed(orders.map((order) => order - 1))} characters`;
-    const heads = ["nats a letter", "perplexity", "nats at the last place"];
-    const body = rows.map(([name, ...numbers]) => {
-      const cells = numbers.map((number) => element("td", {}, number.toFixed(2)));
-      return element("tr", {}, element("th", { scope: "row" }, name), ...cells);
+  /** Return bars of some losses, each under its name. */
+  function bars(losses) {
+    const most = Math.max(...losses.map(([, nats]) => nats));
+    const rows = losses.map(([name, nats]) => {
+      const bar = element("span", { className: "pg-bar" });
+      bar.style.setProperty("--share", nats / most);
+      const number = element("span", { className: "pg-number" }, nats.toFixed(2));
+      return element("li", {}, element("span", { className: "pg-symbol" }, name), bar, number);
     });
-    const head = element("tr", {}, element("td"), ...heads.map((each) => element("th", { scope: "col" }, each)));
-    const parts = [element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body)];
-    return element("table", { className: "pg-prices" }, ...parts);
+    return element("ol", { className: "pg-bars pg-losses", "aria-label": "nats a letter" }, ...rows);
   }
 
-  /** Say which loss the reader would have, and beside it that of models that count. */
+  /** Say what the reader's loss would be, and beside it what that of n-grams is. */
   function settle() {
     const share = right() / places;
     const nats = Unrolled.price(share, symbols);
-    const knew = isRight(guesses.at(-1), places - 1);
-    const last = -Math.log(knew ? share : (1 - share) / (symbols - 1));
     const story = pieces.slice(0, -1).join("");
     const lag = story.length - story.lastIndexOf(hero) - hero.length;
     const longest = counting.at(-1);
     const earned =
-      `You were right in ${right()} of ${places} places. A letter to which a model gave the ` +
-      `probability p surprises it by −ln p nats. Suppose a model is right as often as you and knew so beforehand: it ` +
-      `gives each first guess a probability of ${share}, and shares out the rest equally among the other ` +
-      `${symbols - 1} characters. Its loss is ${nats.toFixed(2)} nats a letter at these places: a perplexity of ` +
-      `${Math.exp(nats).toFixed(2)}, as if it chose ` +
-      `at random among that many characters.`;
+      `You were right in ${right()} of ${places} places. A model that is right as often, and knows so beforehand, has ` +
+      `a loss of ${nats.toFixed(2)} nats a letter here, a perplexity of ${Math.exp(nats).toFixed(2)}. An n-gram has ` +
+      `counted in other stories what follows the last n − 1 characters:`;
     const name =
-      (knew
-        ? `At the last place you knew the name, ${lag} characters after its last mention: you had read how the story began.`
-        : `The last letter begins the name from the story’s opening, ${hero}, last mentioned ${lag} characters before.`) +
-      ` The ${longest.order}-gram sees only ${longest.order - 1} characters, and its surprise there was ` +
-      `${longest.last.toFixed(2)} nats.`;
-    const table = prices([
-      ["as often right as you", nats, Math.exp(nats), last],
-      ...counting.map((each) => [`${each.order}-gram`, each.nats, each.perplexity, each.last]),
-    ]);
-    result.replaceChildren(element("p", {}, earned), table, element("p", {}, name));
+      `The last letter begins the name ${hero}, which the story gave ${lag} characters before. The ${longest.order}-gram ` +
+      `sees only ${longest.order - 1} characters, and its loss there is ${longest.last.toFixed(2)} nats.`;
+    const losses = counting.map((each) => [`${each.order}-gram`, each.nats]);
+    result.replaceChildren(element("p", {}, earned), bars([["you", nats], ...losses]), element("p", {}, name));
     bar.replaceChildren(button("Again", again));
     place.append(result, bar); // the way of the Tab key is from what is read to the button
     result.focus();

@@ -6,7 +6,7 @@
  *   or none, so that they stay as they are; presets: names of some settings; range: how high and how low the tank is.
  */
 Unrolled.keeps = (place, { tasks, presets, range }) => {
-  const { button, chart, choice, controls, element, labelled, slider, speaker, svg } = Unrolled.elements;
+  const { button, chart, choice, controls, element, labelled, slider, speaker, svg, ways } = Unrolled.elements;
   const LABELS = { f: "f, forget gate", i: "i, input gate", g: "c̃, candidate", o: "o, output gate" };
   const WIDE = 64; // pixels of the tank
   const length = tasks[0].words.length;
@@ -98,6 +98,7 @@ Unrolled.keeps = (place, { tasks, presets, range }) => {
     draw([points("c"), points("h")], said);
     tell(said);
     next.disabled = t === length;
+    if (next.disabled) place.dispatchEvent(new Event("over", { bubbles: true }));
   }
 
   const sliders = {};
@@ -133,7 +134,8 @@ Unrolled.keeps = (place, { tasks, presets, range }) => {
   const ready = Object.entries(presets).map(([name, settings]) => button(name, () => set(settings)));
   const gates = element("div", { className: "pg-gates" }, ...Object.values(sliders));
   place.append(controls(labelled("task", which), next, button("Start again", begin)), text, gates);
-  place.append(controls("set the gates to", ...ready), formulas);
+  place.append(ways("set the gates to", "set the gates to ", ...ready), formulas);
   place.append(element("div", { className: "pg-beside" }, tank, box), line, region);
   begin();
 };
+Unrolled.keeps.asks = "Before each step, guess what the cell will hold; then press Next step.";

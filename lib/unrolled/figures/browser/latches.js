@@ -62,6 +62,7 @@ Unrolled.latches = (place, { lags, lag, settings }) => {
     same = n === 0;
     practice.restart();
   });
-  place.append(controls(distance, labelled("tanh units", size)), practice.box, box, line, region);
+  place.append(controls(distance, labelled("tanh units", size)), practice.box, line, box, region);
   practice.restart();
 };
+Unrolled.latches.asks = "Choose a lag, guess how many updates each network will need, and press Train.";

@@ -81,7 +81,8 @@ Unrolled.learns = (place, { text, settings, least, most }) => {
   }
 
   field.addEventListener("input", later(changed));
-  place.append(labelled("your text", field), note.line, practice.box, box, status.line, samples);
+  place.append(labelled("your text", field), note.line, practice.box, status.line, box, samples);
   place.append(note.region, status.region);
   changed();
 };
+Unrolled.learns.asks = "Guess after how many updates it writes its first words, and press Train.";

@@ -214,7 +214,7 @@ Unrolled.lessons = (() => {
         const { lesson, told } = lessons[turn];
         const { done, value } = lesson.next();
         if (done) lessons.splice(turn, 1);
-        if (!lessons.length) left = 0;
+        if (!lessons.length && place.dispatchEvent(new Event("over", { bubbles: true }))) left = 0;
         if (!value) continue;
         left -= 1;
         told(value);

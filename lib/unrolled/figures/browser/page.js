@@ -27,6 +27,14 @@
     return arrived.get(name);
   }
 
+  /** Where the caption tells what comes out, it asks for a guess until the run is over. */
+  function ask(figure, question) {
+    const told = figure.parentElement.closest("figure")?.querySelector(":scope > figcaption .caption-text");
+    if (!told || !question) return;
+    told.dataset.asks = question;
+    figure.addEventListener("over", () => delete told.dataset.asks);
+  }
+
   async function start(figure) {
     const live = document.createElement("div");
     live.className = "pg-live";
@@ -38,6 +46,7 @@
       const data = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
       Unrolled[show](live, data, model && Unrolled.load(...window.unrolledWeights[model]));
       figure.classList.add("pg-lives"); // its picture is for print now
+      ask(figure, Unrolled[show].asks);
     } catch (error) {
       live.className = "pg-fault";
       live.setAttribute("role", "alert");

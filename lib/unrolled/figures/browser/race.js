@@ -8,7 +8,7 @@
  */
 Unrolled.race = (place, { words, heroes, hero, late }) => {
   const { button, controls, element, percent, slider, speaker, svg, ways } = Unrolled.elements;
-  const [PAUSE, ROW, TOP, LEFT, RIGHT] = [80, 34, 18, 48, 14]; // milliseconds a word; pixels
+  const [PAUSE, LONG, ROW, TOP, LEFT, RIGHT, WIDE] = [40, 900, 44, 20, 48, 14, 6]; // milliseconds a word; pixels
   const STILL = matchMedia("(prefers-reduced-motion: reduce)").matches; // then Play is a leap to the next late mention
   const kinds = Object.keys(heroes[hero].chances);
   const story = element("p", { className: "pg-text pg-story", tabIndex: 0 });
@@ -18,7 +18,7 @@ Unrolled.race = (place, { words, heroes, hero, late }) => {
   const places = [...words.keys()].filter((at) => words[at].includes("{hero}"));
   const mentions = places.slice(1).map((at, n) => ({ at, since: at - places[n] })); // words after the last time
   const due = mentions.filter(({ since }) => since >= late);
-  let read = words.length; // so many words
+  let read = 0; // so many words
   let timer = null;
 
   const chance = (kind, at) => heroes[hero].chances[kind][at] / 10_000;
@@ -30,21 +30,23 @@ Unrolled.race = (place, { words, heroes, hero, late }) => {
   function paint() {
     const width = ribbons.clientWidth || 600;
     const across = (word) => LEFT + ((width - LEFT - RIGHT) * word) / words.length;
-    const wide = Math.max(across(1) - across(0), 3);
     const upright = (x, look) => svg("line", { x1: x, x2: x, y1: TOP, y2: height, class: look });
-    const dotted = mentions.map(({ at }) => upright(across(at) + wide / 2, "pg-due"));
+    const dotted = mentions.map(({ at }) => upright(across(at) + WIDE / 2, "pg-due"));
     const after = due.map(({ at, since }) => svg("text", { x: across(at), y: 12, "text-anchor": "middle" }, since));
     const rows = kinds.flatMap((kind, n) => {
       const base = TOP + ROW * (n + 1);
       const bars = Array.from({ length: read }, (_, at) => {
         const tall = (ROW - 6) * chance(kind, at);
-        return svg("rect", { x: across(at), y: base - tall, width: wide, height: tall, class: `pg-of-${kind}` });
+        return svg("rect", { x: across(at), y: base - tall, width: WIDE, height: tall, class: `pg-of-${kind}` });
       });
+      const badge = { y: base - 8, "text-anchor": "end", class: "pg-badge" };
+      const passed = due.filter(({ at }) => at < read);
+      const said = passed.map(({ at }) => svg("text", { ...badge, x: across(at) - 5 }, percent(chance(kind, at))));
       const ground = svg("line", { x1: LEFT, x2: width - RIGHT, y1: base, y2: base, class: "pg-grid" });
-      return [ground, svg("text", { x: 0, y: base - 8 }, kind.toUpperCase()), ...bars];
+      return [ground, svg("text", { x: 0, y: base - 8 }, kind.toUpperCase()), ...bars, ...said];
     });
     ribbons.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const heading = svg("text", { x: 0, y: 12 }, "after");
+    const heading = svg("text", { x: 0, y: 12 }, `words since “${hero}”`);
     ribbons.replaceChildren(heading, ...dotted, ...after, ...rows, upright(across(read), "pg-head"));
   }
 
@@ -55,9 +57,8 @@ Unrolled.race = (place, { words, heroes, hero, late }) => {
     for (const [at, each] of [...story.children].entries()) each.classList.toggle("pg-unread", at >= read);
     const past = due.filter(({ at }) => at < read);
     const last = past.at(-1);
-    const said = last
-      ? `${last.since} words after the last ${hero}, the name is due: ${given(last)}.`
-      : `${hero} is not due yet.`;
+    const yet = timer === null ? "Press Play." : "Reading …";
+    const said = last ? `${last.since} words after the last ${hero}, the name is due: ${given(last)}.` : yet;
     say(said, timer === null ? said : "");
     const all = past.map((mention) => `after ${mention.since} words, ${given(mention)}`).join("; ");
     ribbons.setAttribute("aria-label", `The probability of ${hero} at ${read} words: ${all || "not due yet"}`);
@@ -66,9 +67,17 @@ Unrolled.race = (place, { words, heroes, hero, late }) => {
   }
 
   function stop() {
-    clearInterval(timer);
+    clearTimeout(timer);
     timer = null;
     play.textContent = "Play";
+  }
+
+  /** Read on by itself, from word to word, and slowly where the name is due. */
+  function run(word) {
+    timer = setTimeout(() => run(read + 1), due.some(({ at }) => at + 1 === word) ? LONG : PAUSE);
+    play.textContent = "Pause";
+    if (word >= words.length) stop();
+    goTo(word);
   }
 
   const play = button("Play", () => {
@@ -77,12 +86,7 @@ Unrolled.race = (place, { words, heroes, hero, late }) => {
     if (playing) return goTo(read);
     const from = read < words.length ? read : 0;
     if (STILL) return goTo(due.find(({ at }) => at >= from)?.at + 1 || words.length);
-    play.textContent = "Pause";
-    timer = setInterval(() => {
-      if (read + 1 === words.length) stop();
-      goTo(read + 1);
-    }, PAUSE);
-    goTo(from);
+    run(from);
   });
 
   /** Tell the story of a hero. */
@@ -96,10 +100,10 @@ Unrolled.race = (place, { words, heroes, hero, late }) => {
       return [element("span", { className: mention }, word.trim()), word.endsWith(" ") ? " " : ""];
     });
     story.replaceChildren(...parts);
-    goTo(words.length);
+    goTo(0);
   }
 
-  const named = ways("hero", ...Object.keys(heroes).map((name) => button(name, () => take(name))));
+  const named = ways("hero", ...Object.keys(heroes).map((name) => button(name, () => take(name) || play.click())));
   const far = slider("words read", { min: 0, max: words.length, value: 0 }, (word) => {
     stop();
     goTo(word);
@@ -107,4 +111,6 @@ Unrolled.race = (place, { words, heroes, hero, late }) => {
   place.append(named, story, ribbons, controls(play, far), line, region);
   take(hero);
   new ResizeObserver(paint).observe(ribbons);
+  const start = ([{ isIntersecting }]) => isIntersecting && read === 0 && timer === null && play.click();
+  if (!STILL) new IntersectionObserver(start, { threshold: 0.5 }).observe(ribbons);
 };

@@ -158,7 +158,7 @@ Unrolled.writes = (place, data, model) => {
     slider("nucleus", mass, (p) => set("topP", p)),
   );
   field.addEventListener("input", later(restart));
-  place.append(controls(labelled("it begins", field)), sliders, controls(once, run, undo, other));
+  place.append(controls(labelled("it begins", field)), sliders, controls(run, once, undo, other));
   place.append(text, bars, line, region);
   restart();
 };
