@@ -10,6 +10,7 @@ k = sp.Symbol("k", integer=True)
 corner = b * sp.Sum(a**k * c ** (n - 1 - k), (k, 0, n - 1))
 steps = sp.log(1 / eps) / sp.log(1 / rho)
 
+
 # %% 4.2 numbers | by autograd, as lists
 def last(h):
     global states

@@ -88,9 +88,7 @@ def shown(root: Path, claim: dict) -> list[str]:
     expressions, numbers = claim.get("shows", {}), []
     name, _, first = claim.get("cell", [""])[0].partition("#")
     for label, expression in ({first: expressions} if isinstance(expressions, str) else expressions).items():
-        page, _ = find(root, f"{name}#{label}")
-        every = [cell for cell in cells(root / f"{page}.ipynb") if cell.get("id") in (label, f"{label}-beside")]
-        outputs = [output for cell in every for output in cell.get("outputs", [])]
+        outputs = find(root, f"{name}#{label}")[1][-1].get("outputs", [])
         printed = "".join("".join(each.get("text", each.get("data", {}).get("text/plain", ""))) for each in outputs)
         if not (groups := re.search(expression, printed, re.MULTILINE)):
             raise ValueError(f"audit.toml: {expression!r} is not in what {name}#{label} prints")
