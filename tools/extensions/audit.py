@@ -10,8 +10,7 @@ from myst_parser.mdit_to_docutils.base import default_slugify
 from extensions import cells
 from unrolled import records
 
-UNTESTED = "could not be tested here"
-VERDICTS = ("right", "wrong", "imprecise", "depends", UNTESTED)
+VERDICTS = ("right", "wrong", "imprecise", "depends", "could not be tested here")
 
 
 def read(root: Path) -> dict:
@@ -50,7 +49,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 def outcome(root: Path, claim: dict) -> str:
     """Return what came out, with its numbers and its links; a ValueError names a claim that lacks its ground."""
     named = claim.get("cell", [])
-    if claim["verdict"] not in VERDICTS or bool(named) == (claim["verdict"] == UNTESTED):
+    if claim["verdict"] not in VERDICTS or bool(named) == (claim["verdict"] == VERDICTS[-1]):
         raise ValueError(f"audit.toml: {claim['says']!r} has the verdict {claim['verdict']!r} by the cells {named}")
     for reference in named:
         if not re.search(r"^ *assert (?!True)", find(root, reference)[1][-1]["source"], re.MULTILINE):
@@ -88,7 +87,9 @@ def shown(root: Path, claim: dict) -> list[str]:
     expressions, numbers = claim.get("shows", {}), []
     name, _, first = claim.get("cell", [""])[0].partition("#")
     for label, expression in ({first: expressions} if isinstance(expressions, str) else expressions).items():
-        outputs = find(root, f"{name}#{label}")[1][-1].get("outputs", [])
+        both = (label, f"{label}-beside")  # an explorer's cell is made two for the page
+        every = cells(root / f"{find(root, f'{name}#{label}')[0]}.ipynb")
+        outputs = [output for cell in every if cell.get("id") in both for output in cell.get("outputs", [])]
         printed = "".join("".join(each.get("text", each.get("data", {}).get("text/plain", ""))) for each in outputs)
         if not (groups := re.search(expression, printed, re.MULTILINE)):
             raise ValueError(f"audit.toml: {expression!r} is not in what {name}#{label} prints")

@@ -45,9 +45,8 @@ def title(notebook: Path) -> str:
 
 def card(head: str, text: str, **options: str) -> str:
     """Return a card of a grid."""
-    return "\n".join(
-        [f":::{{grid-item-card}} {head}".rstrip(), *map(":{0[0]}: {0[1]}".format, options.items()), text, ":::"]
-    )
+    lines = [f":{name}: {value}" for name, value in options.items()]
+    return "\n".join([f":::{{grid-item-card}} {head}".rstrip(), *lines, text, ":::"])
 
 
 def cards(root: Path) -> str:
