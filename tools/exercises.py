@@ -94,8 +94,8 @@ def total(parts: list[Exercise]) -> str:
 
 def announced(notebook: dict) -> int:
     """Return the minutes that a chapter says its reading takes."""
-    text = "".join("".join(cell["source"]) for cell in notebook["cells"])
-    return int(re.search(r"takes\**\s+about\s+(\d+)\s+minutes", text)[1])
+    said = (re.search(r"takes\**\s+about\s+(\d+)\s+minutes", "".join(cell["source"])) for cell in notebook["cells"])
+    return int(next(filter(None, said))[1])
 
 
 def write(into: Path) -> list[Path]:

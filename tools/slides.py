@@ -1,7 +1,7 @@
 """Make a deck of slides of each chapter, slides/NN.html on the site, out of what is stored; nothing is executed.
 
 A deck has the chapter's question; each figure under its message, after the question that the text asks before it; each
-section's numbered equations; the table at the end; and two exercises. What the chapter says about a figure, and hints,
+section's numbered equations; the answer at the end; and two exercises. What the chapter says about a figure, and hints,
 stand in the speaker's notes.
 """
 
@@ -65,12 +65,13 @@ def deck(chapter: Path) -> list[str]:
     every, above = cells(chapter), f"Unrolled, chapter {int(chapter.stem[:2])}"
     able = "\n".join(p for cell in every[:9] for p in paragraphs(cell) if p.startswith("- "))
     slides, tables = [slide("opening", title(chapter), html(paragraphs(every[0])[1]), above, able)], []
-    section, written = "", []
+    section, said, written = "", "", []
     for before, cell, after in zip([None, *every], every, [*every[1:], None], strict=False):
         shown = ("".join(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", []))
         tables += [output for output in shown if "<table" in output]
         if cell["cell_type"] == "markdown":
-            section = (re.findall(r"^## (.+)", cell["source"], re.MULTILINE) or [section])[-1]
+            _, *parts = re.split(r"^## (?!Exercises)(.+)\n", cell["source"], flags=re.MULTILINE)
+            section, said, tables = (*parts[-2:], []) if parts else (section, said, tables)
             found = formulas.NUMBERED.findall(cell["source"])
             written += [html(f"$$ {tex} \\tag{{{formulas.equation(label).number}}} $$") for tex, label in found]
         while written and any(p.startswith("## ") for p in paragraphs(after)):  # the section's end
@@ -85,7 +86,9 @@ def deck(chapter: Path) -> list[str]:
         image = f'<img src="figures/{drawn.name}.svg" alt="{escape(drawn.alt)}">'
         body = f"<figure>{image}<figcaption>{html(drawn.caption.removeprefix(drawn.message))}</figcaption></figure>"
         slides.append(slide("figure", drawn.message, body, above, "\n\n".join([drawn.alt, *paragraphs(after)[:1]])))
-    slides.append(slide("table", "What we know now", tables[-1], above, every[-1]["source"]))
+    said = re.findall(r"^\|[\s\S]+?\n\n", said, re.MULTILINE) or said.strip().split("\n\n")[:2]
+    ending = tables[-1] if tables else html("\n\n".join(said))
+    slides.append(slide("table", section, ending, above, every[-1]["source"]))
     parts = exercises.split(nbformat.read(ROOT / "solutions" / chapter.name, as_version=4))[1]
     for part in sorted(parts, key=lambda part: (part.minutes, len(part.cells[0].source)))[:2]:
         text, *hints = re.sub(r"</?(?:summary|/details)>", "", part.cells[0].source).split("<details>")
