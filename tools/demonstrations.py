@@ -1,7 +1,7 @@
 """Write what demonstrations load: the weights of trained networks, the table of the race, and a picture of each.
 
-``make playground`` takes the pictures, for print and for pages without scripts. With networks that the laboratory has
-trained, ``tools/demonstrations.py gru-words.model …`` writes their weights first, and with all of `RACING` the race.
+``make playground`` reads the race from its record and takes the pictures, for print and for pages without scripts. With
+networks that the laboratory has trained, ``tools/demonstrations.py gru-words.model …`` writes their weights first.
 """
 
 import io
@@ -12,59 +12,51 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import torch
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import book
+from unrolled import records
 from unrolled.figures import live
 from unrolled.figures.weights import weights_script
-from unrolled.models import LanguageModel, load_model
-from unrolled.text import WordVocabulary
+from unrolled.models import load_model
 
 WIDTH, COLOURS = 672, 256  # pixels across, as wide as the page's text; colours in a picture's palette
-RACING = ("rnn-words", "lstm-words", "gru-words")
+RACING = ("rnn", "lstm", "gru")
 FORMS = {"she": {"they": "she", "them": "her", "their": "her"}, "he": {"they": "he", "them": "him", "their": "his"}}
 PIECE = re.compile(r"(?:\{\w+\}|'?[A-Za-z-]+|[^ ]) ?")  # a word or a slot of a story, with the space after it
 
 
-@torch.no_grad()
-def race(networks: dict[str, tuple[LanguageModel, WordVocabulary]]) -> dict:
+def race() -> dict:
     """Return what the race shows: the words of its story, each with the space after it, and its heroes.
 
-    At each word each network has a chance for the hero's name, its probability in ten-thousandths.
+    At each word each network has a chance for the hero's name, its probability in ten-thousandths, as the best of the
+    network's trainings from seed 0 has it.
     """
-    story = live.descriptions()["race"]["story"]
-    words, heroes = PIECE.findall(" ".join(story["sentences"])), {}
+    story, record = live.descriptions()["race"]["story"], records.load("recall-of-names")
+    best = {name: min(record[name].trials, key=lambda run: run["metrics"]["validation"]) for name in RACING}
+    heroes = {}
     for pronoun, hero in ((pronoun, hero) for pronoun, group in story["names"].items() for hero in group):
-        forms, chances = {"hero": hero, **FORMS[pronoun], "They": pronoun.title()}, {}
-        for name in RACING:
-            network, vocabulary = networks[name]
-            number = vocabulary.symbols.index  # a word that the vocabulary lacks is a mistake
-            told = [number("\n"), *(number(word.strip().format(**forms)) for word in words)]
-            logits, _ = network.eval()(torch.tensor([told[:-1]]))
-            probable = 10_000 * logits[0].softmax(dim=-1)[:, number(hero)]
-            chances[name.removesuffix("-words")] = probable.round().int().tolist()
-        heroes[hero] = {"forms": forms, "chances": chances}
-    return {"words": words, "heroes": dict(sorted(heroes.items()))}
+        rows = {name: run["metrics"]["race"][run["axes"]["hero"].index(hero)] for name, run in best.items()}
+        chances = {name: [round(10_000 * probability) for probability in row] for name, row in rows.items()}
+        heroes[hero] = {"forms": {"hero": hero, **FORMS[pronoun], "They": pronoun.title()}, "chances": chances}
+    return {"words": PIECE.findall(" ".join(story["sentences"])), "heroes": dict(sorted(heroes.items()))}
 
 
 def write_networks(paths: list[Path]) -> None:
-    """Write the weights of trained networks, and the race if all that run it are among them."""
-    networks = {path.stem: load_model(path) for path in paths}
-    for name in networks.keys() & {each.get("model") for each in live.descriptions().values()}:
-        network, *vocabularies = networks[name]
+    """Write the weights of trained networks."""
+    for path in paths:
+        network, *vocabularies = load_model(path)
         vocabulary = vocabularies[0] if len(vocabularies) == 1 else vocabularies
-        script = weights_script(name, network, vocabulary, bits=8 if name.endswith("words") else 16)
-        (book.BROWSER / "models" / f"{name}.js").write_text(script, encoding="utf8")
-    if set(RACING) <= set(networks):
-        table = json.dumps(race(networks), ensure_ascii=False)
-        (book.BROWSER / "race.json").write_text(table.replace('}, "', '},\n"') + "\n", encoding="utf8")
+        script = weights_script(path.stem, network, vocabulary, bits=8 if path.stem.endswith("words") else 16)
+        (book.BROWSER / "models" / f"{path.stem}.js").write_text(script, encoding="utf8")
 
 
 def main() -> None:
-    """Write the networks that are named, and photograph each demonstration by day, once it rests."""
+    """Write the networks that are named, and the race; photograph each demonstration by day, once it rests."""
     write_networks([Path(name) for name in sys.argv[1:]])
+    table = json.dumps(race(), ensure_ascii=False).replace('}, "', '},\n"')
+    (book.BROWSER / "race.json").write_text(f"{table}\n", encoding="utf8")
     if not (chromium := shutil.which("chromium") or shutil.which("google-chrome")):
         raise SystemExit("No Chromium here, so the pictures stay as they are (apt install chromium).")
     with TemporaryDirectory() as place, sync_playwright() as playwright:

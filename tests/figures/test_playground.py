@@ -13,6 +13,7 @@ import torch
 from torch.nn.functional import cross_entropy, one_hot
 
 import unrolled
+from lab.names import told
 from unrolled import cells, decoding, records
 from unrolled.figures import demonstration, live
 from unrolled.figures.weights import eight_bits, weights_script
@@ -287,26 +288,18 @@ def test_the_game_asks_for_ten_letters_of_a_story_that_was_held_out_and_counting
     assert data["symbols"] == len(vocabulary)
 
 
-def test_the_race_has_what_the_network_computes():
-    race = live.descriptions()["race"]["data"]
-    script, words = (BROWSER / "models" / "gru-words.js").read_text("utf8"), race["words"]
-    read = """(told, hero) => {
-        const model = load("gru-words");
-        let step = model.step(model.number.get("\\n"), model.initialState());
-        return told.map((word) => {
-            const chance = Unrolled.softmax(step.logits)[model.number.get(hero)];
-            step = model.step(model.number.get(word), step.state);
-            return chance;
-        });
-    }"""
-    places = [at for at, word in enumerate(words) if "{hero}" in word]
+def test_the_race_is_that_of_the_record():
+    race, record = live.descriptions()["race"]["data"], records.load("recall-of-names")
+    places = [at for at, word in enumerate(race["words"]) if "{hero}" in word]
     assert sum(at - before >= race["late"] for before, at in itertools.pairwise(places)) == 3
     for hero, of in race["heroes"].items():
-        told = [word.strip().format(**of["forms"]) for word in words]
-        assert told == stories.words("".join(words).format(**of["forms"]))
-        chances = {kind: np.array(chances) / 10_000 for kind, chances in of["chances"].items()}
-        if hero in ("Ada", "Ben"):
-            np.testing.assert_allclose(in_node(read, told, hero, before=script), chances["gru"], atol=0.01)
+        assert [word.strip().format(**of["forms"]) for word in race["words"]] == told(hero)
+        for kind, chances in of["chances"].items():
+            best = min(record[kind].trials, key=lambda run: run["metrics"]["validation"])
+            row = best["metrics"]["race"][best["axes"]["hero"].index(hero)]
+            np.testing.assert_allclose(np.array(chances) / 10_000, row, atol=1e-4)
+            late = [row[at] for before, at in itertools.pairwise(places) if at - before >= race["late"]]
+            assert max(late) < 0.1 if kind == "rnn" else min(late) > 0.5  # as the caption says
 
 
 def test_the_networks_of_the_page_are_those_that_were_measured_and_the_dates_come_right():
