@@ -75,8 +75,8 @@ def deck(chapter: Path) -> list[str]:
             found = formulas.NUMBERED.findall(cell["source"])
             written += [html(f"$$ {tex} \\tag{{{formulas.equation(label).number}}} $$") for tex, label in found]
         while written and any(p.startswith("## ") for p in paragraphs(after)):  # the section's end
-            slides.append(slide("equations", section, "".join(written[:4]), above))
-            del written[:4]
+            slides.append(slide("equations", section, "".join(written[:3]), above))
+            del written[:3]
         if not (drawn := figure(cell)):
             continue
         if "?" in (asked := (paragraphs(before) or [""])[-1]) and not asked.startswith(("#", "```")):
