@@ -55,7 +55,7 @@ UNITS = {"rnn": 21, "gru": 12, "lstm": 10}  # 526, 553 and 531 weights
 EXPERIMENTS = (
     Experiment(
         "counting-task",
-        "Strings a^n b^n: how far RNN, GRU and LSTM of equal weights count beyond the n of their training, at three rates",
+        "Strings a^n b^n: how far RNN, GRU and LSTM of equal weights count beyond their training, at three rates",
         METRICS,
         {
             f"{kind} {rate:g}": BUDGET | {"hidden_size": units, "learning_rate": rate, "cell": cell(kind)}
