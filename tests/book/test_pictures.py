@@ -72,11 +72,11 @@ def drawn(chapter: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", [chapter for chapter in CHAPTERS if chapter[0] != "a"])  # an appendix draws none
 def test_the_files_are_the_figures_that_the_chapter_draws(chapter):
     fresh = {path.stem: path.read_text("utf8") for path in sorted(drawn(chapter).glob("*.svg"))}
     stored = {name: (ROOT / "figures" / f"{name}.svg").read_text("utf8") for name in fresh}
-    assert fresh or chapter.startswith("a"), "it draws nothing"
+    assert fresh, "it draws nothing"
     assert foreign_files(stored, fresh) == []
 
 
