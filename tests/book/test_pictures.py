@@ -19,7 +19,7 @@ LIVE = {
     *("learning-letters", "unit-over-story", "state-readout", "early-stopping", "loss-and-text"),
     *("far-terms", "gradient-vs-lag", "signal-and-noise"),
     *("text-costs", "repeated-sentence", "own-words"),
-    *("cliff-descent", "lstm-units", "lstm-win"),
+    *("cliff-descent", "lstm-win"),
     *("common-rate", "expected-best", "neighbours-alike", "follow-the-ball"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
     *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
