@@ -6,19 +6,9 @@ import pytest
 from unrolled.measure import neurons
 from unrolled.text import stories
 
-TEXT = 'She sat. "He is he," said the cat.\nThe end.'
 
-
-def test_meanings_are_what_their_names_say():
-    meanings = neurons.meanings(TEXT)
-    at = TEXT.index
-    assert meanings["place in the word"][:5].tolist() == [1, 2, 3, 0, 1]
-    assert meanings["place in the sentence"][7] == 0 and meanings["place in the sentence"][at("He")] == 3
-    assert meanings["place in the story"][at("\n")] == 0 and meanings["place in the story"][at("The")] == 1
-    quoted = [letter for letter, inside in zip(TEXT, meanings["inside a quotation"], strict=True) if inside]
-    assert "".join(quoted) == '"He is he,'
-    she = meanings["she, not he"]
-    assert she[:3].tolist() == [0, 0, 0] and she[3 : at("He") + 2].all() and not she[at("He") + 2 :].any()
+def test_a_place_in_a_word_is_counted_from_its_first_letter():
+    assert neurons.place_in_word("She\n").tolist() == [1, 2, 3, 0]
 
 
 def test_correlations_are_those_of_numpy():
@@ -32,7 +22,7 @@ def test_correlations_are_those_of_numpy():
 
 def test_a_unit_that_stands_for_something_is_found_and_judged_on_the_other_half():
     text, rng = stories.corpus(8000, seed=3).text, np.random.default_rng(0)
-    meaning = neurons.meanings(text)["inside a quotation"]
+    meaning = neurons.place_in_word(text)
     values, half = rng.normal(size=(len(text), 30)), len(text) // 2
     values[:, 17] = -meaning + 0.1 * rng.normal(size=len(text))
     match = neurons.search(values, meaning, rng)
@@ -45,5 +35,5 @@ def test_a_unit_that_stands_for_something_is_found_and_judged_on_the_other_half(
 def test_by_chance_little_is_found():
     text = stories.corpus(20_000, seed=3).text
     rng = np.random.default_rng(0)
-    match = neurons.search(rng.normal(size=(len(text), 30)), neurons.meanings(text)["she, not he"], rng)
+    match = neurons.search(rng.normal(size=(len(text), 30)), neurons.place_in_word(text), rng)
     assert match.correlation < match.chance < 0.1

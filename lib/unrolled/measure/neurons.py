@@ -1,6 +1,5 @@
 """Find single units that stand for something, without being misled by the large number of units."""
 
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -35,41 +34,17 @@ class Match(NamedTuple):
     chance: float
 
 
-def _since(text: str, marks: str) -> np.ndarray:
-    """Return the distance of each character from the last of these marks, in characters, (characters,).
-
-    At a mark it is 0. Before the first mark it is counted from just before the text.
-    """
-    counts = [0]
-    for letter in text:
-        counts.append(0 if letter in marks else counts[-1] + 1)
-    return np.array(counts[1:], dtype=float)
-
-
-def meanings(text: str) -> dict[str, np.ndarray]:
-    """Return things that a unit might stand for in an English text, by name.
-
-    The places in the word, in the sentence and in the story are counted in characters; a story is a line. "Inside a
-    quotation" is 1 from one straight quotation mark to the next, otherwise 0. "She, not he" is 1 where the last of the
-    two pronouns was "she".
-
-    Returns:
-        The value of each meaning at each character, (characters,) each.
+def place_in_word(text: str) -> np.ndarray:
+    """Return how many characters of its word each character ends, (characters,): 0 at a space or a mark.
 
     Example:
-        >>> meanings('"Hi," he said.')["inside a quotation"].tolist()
-        [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        >>> place_in_word("I am.").tolist()
+        [1.0, 0.0, 1.0, 2.0, 0.0]
     """
-    she = np.zeros(len(text))
-    for pronoun in re.finditer(r"\b[Ss]?[Hh]e\b", text):
-        she[pronoun.end() :] = pronoun.group().lower() == "she"
-    return {
-        "place in the word": _since(text, ' \n.,!?"'),
-        "place in the sentence": _since(text, ".!?\n"),
-        "place in the story": _since(text, "\n"),
-        "inside a quotation": np.cumsum([letter == '"' for letter in text]) % 2.0,
-        "she, not he": she,
-    }
+    places = [0]
+    for letter in text:
+        places.append(0 if letter in ' \n.,!?"' else places[-1] + 1)
+    return np.array(places[1:], dtype=float)
 
 
 def correlations(units: np.ndarray, meaning: np.ndarray) -> np.ndarray:
