@@ -6,14 +6,16 @@
     start       recurrent matrices orthogonal (Saxe et al. 2014), input matrices normal with variance 1/d (LeCun et al.
                 1998), biases zero; PyTorch's own input matrices are three times smaller, and gates hardly hear them
     tried       a peak rate of `RATES`, with bias 1 of the gate that keeps (Gers et al. 2000; Jozefowicz et al. 2015),
-                and at the middle rate bias 0, too; at full length and full size, by the validation text
+                and at the middle rate bias 0, too (in spelling, where it is better there, also at the highest); at
+                full length and full size, by the validation text
 
-So a gated cell has four trials and every other network three. Where the lag of a task is known, the gates begin at the
+So a gated cell has four trials (in spelling five) and every other network three. Where the lag of a task is known, the gates begin at the
 biases of the rule: a forget gate at ln n and an input gate at −ln n, a GRU's update gate at −ln n, which keeps for
 about n steps (Tallec & Ollivier 2018 draw such biases at random).
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import nn
@@ -32,14 +34,18 @@ SYMBOLS = 2048  # of an update
 START = {"initialisation": "orthogonal"}  # of every cell, before `begin`
 
 
-def trials(core: str) -> list[Setting]:
+def trials(core: str, unbiased: Sequence[float] = RATES[1:2]) -> list[Setting]:
     """Return the settings that are tried of a network: rates, and biases where it has a gate that keeps.
 
     With bias 1 the gate keeps 0.73 of the state at first, with bias 0 half of it.
+
+    Args:
+        core: its kind.
+        unbiased: the rates at which bias 0 is tried, too.
     """
     if core not in KEEPING:
         return [{"rate": rate} for rate in RATES]
-    return [{"rate": rate, "bias": 1} for rate in RATES] + [{"rate": RATES[1], "bias": 0}]
+    return [{"rate": rate, "bias": 1} for rate in RATES] + [{"rate": rate, "bias": 0} for rate in unbiased]
 
 
 def put(config: Config, setting: Setting) -> Config:

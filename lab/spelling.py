@@ -71,7 +71,7 @@ EXPERIMENTS = (
         {label: contender(*what) for label, what in RUNS.items()},
         measure,
         lambda config: {"lag_bin": EDGES[1:]},  # the upper edges
-        trials={label: recipe.trials(CORES[name][0]) for label, (name, *_) in RUNS.items()},
+        trials={label: recipe.trials(CORES[name][0], recipe.RATES[1:]) for label, (name, *_) in RUNS.items()},
         put=recipe.put,
         small={"updates": 2},
     ),
