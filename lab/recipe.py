@@ -9,9 +9,9 @@
                 and at the middle rate bias 0, too (in spelling, where it is better there, also at the highest); at
                 full length and full size, by the validation text
 
-So a gated cell has four trials (in spelling five) and every other network three. Where the lag of a task is known, the gates begin at the
-biases of the rule: a forget gate at ln n and an input gate at −ln n, a GRU's update gate at −ln n, which keeps for
-about n steps (Tallec & Ollivier 2018 draw such biases at random).
+So a gated cell has four trials (in spelling five) and every other network three. Where the lag of a task is known, the
+gates begin at the biases of the rule: a forget gate at ln n and an input gate at −ln n, a GRU's update gate at −ln n,
+which keeps for about n steps (Tallec & Ollivier 2018 draw such biases at random).
 """
 
 import math
