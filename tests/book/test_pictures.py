@@ -20,8 +20,8 @@ LIVE = {
     *("far-terms", "gradient-vs-lag", "signal-and-noise"),
     *("text-costs", "repeated-sentence", "own-words"),
     *("cliff-descent", "lstm-win"),
-    *("common-rate", "expected-best", "neighbours-alike", "follow-the-ball"),
-    *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
+    *("common-rate", "expected-best", "follow-the-ball"),
+    *("tags-by-side", "two-maps", "signal-by-layer"),
     *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
     *("scan-error", "recall-written", "shell-game-learned"),
 }

@@ -61,7 +61,6 @@ def recalled(predicted, kind):
         (lambda: probes.linear_probe(STATES, LABELS, STATES, LABELS[:1]), r"4 states have labels of shape \(1,\)"),
         (lambda: probes.linear_probe(STATES, LABELS - 100, STATES, LABELS), "the least -100; each .* a label from 0"),
         (lambda: probes.linear_probe(STATES, LABELS, math.nan * STATES, LABELS), "each state is finite"),
-        (lambda: probes.control_labels(["a", "b"], [0, 1, 2]), "there are 2 words and 3 labels"),
         (lambda: pass_through(CELL, INPUTS, "whole"), "way is 'whole', and the inputs do not need a gradient"),
         (lambda: pass_through(CELL, INPUTS.clone().requires_grad_(), "halved"), "way is 'halved'.* one of .'whole'"),
     ],

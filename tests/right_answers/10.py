@@ -1,16 +1,16 @@
 # ruff: noqa
 """Right answers to exercises/10, in other clothes than the solutions."""
 
-# %% 10.4 residual-paths | as strings
+# %% 10.7 residual-paths | as strings
 plain, residual, paths, dead = "a**n", "(a + 1)**n", "binomial(n, k)", -1.0
 
-# %% 10.4 residual-paths | by factorials, and as functions
+# %% 10.7 residual-paths | by factorials, and as functions
 plain, residual = lambda a, n: a**n, lambda a, n: (1 + a) ** n
 paths = sp.factorial(n) / (sp.factorial(k) * sp.factorial(n - k))
 dead = sp.solve(1 + a, a)[0]
 
 
-# %% 10.5 forward-algorithm | word by word and tag by tag
+# %% 10.3 forward-algorithm | word by word and tag by tag
 def log_prob_of_words(start, follow, end, emit):
     total = [s + e for s, e in zip(start, emit[0])]
     for word in emit[1:]:
@@ -20,7 +20,7 @@ def log_prob_of_words(start, follow, end, emit):
     return max(last) + math.log(sum(math.exp(x - max(last)) for x in last))
 
 
-# %% 10.5 forward-algorithm | with probabilities that are scaled at each word
+# %% 10.3 forward-algorithm | with probabilities that are scaled at each word
 def log_prob_of_words(start, follow, end, emit):
     p, log = np.exp(start + emit[0]), 0.0
     for word in emit[1:]:
@@ -29,7 +29,7 @@ def log_prob_of_words(start, follow, end, emit):
     return log + math.log(p @ np.exp(end))
 
 
-# %% 10.8 looks-ahead | all copies in one batch
+# %% 10.4 looks-ahead | all copies in one batch
 def looks_ahead(model, tokens, symbols):
     time = len(tokens)
     copies = tokens.repeat(time, symbols, 1)

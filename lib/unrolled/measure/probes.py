@@ -1,7 +1,4 @@
-"""What a linear probe reads off a layer's states, and how much of it the probe has learned by heart (chapter 10)."""
-
-import random
-from collections.abc import Hashable, Sequence
+"""What a linear probe reads off a layer's states (exercise 10.8)."""
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -53,23 +50,3 @@ def linear_probe(
         optimizer.step(loss)
     with torch.no_grad():
         return ((asked @ W.T + b).argmax(dim=1) == answers).double().mean().item()
-
-
-def control_labels(words: Sequence[Hashable], labels: Sequence[int], seed: int = 0) -> list[int]:
-    """Return labels for a control task: each word has one label wherever it stands, drawn at random.
-
-    The labels are drawn from those given, so that they are about as frequent. Only a probe that learns words by heart
-    can tell them. Its accuracy on the task minus that on the control is its selectivity (Hewitt & Liang 2019).
-
-    Args:
-        words: the word at each place.
-        labels: the labels of the task that is controlled, as many.
-        seed: of the draws.
-    """
-    if len(words) != len(labels):
-        raise ValueError(f"there are {len(words)} words and {len(labels)} labels; each word has one label")
-    rng, drawn = random.Random(seed), {}
-    for word in words:
-        if word not in drawn:
-            drawn[word] = labels[int(rng.random() * len(labels))]
-    return [drawn[word] for word in words]

@@ -72,8 +72,6 @@ class Story(NamedTuple):
 class Draft:
     """A story being written. It only calls ``rng.random()``, so the same seed gives the same story everywhere.
 
-    Its `spans` say what each piece of the text is: (first character, end, symbol or lower-case form of a pronoun).
-
     >>> pets = Grammar({"story": ["Ann had {a animal=pet} and fed the {pet}."], "animal": ["owl", "cat"]})
     >>> Draft(pets, random.Random(0)).story().text
     'Ann had a cat and fed the cat.'
@@ -83,7 +81,6 @@ class Draft:
         self.grammar, self.rng = grammar, rng
         self.text, self.log_prob = "", 0.0
         self.recalls: list[Recall] = []
-        self.spans: list[tuple[int, int, str]] = []
         self._bound: dict[str, str] = {}
         self._written_out: dict[str, int] = {}  # variable -> end of the last mention by its value
         self._mentioned: dict[str, int] = {}  # variable -> end of the last mention in any form
@@ -95,7 +92,7 @@ class Draft:
 
     def _write(self, symbol: str) -> None:
         """Draw an alternative of the symbol and write its template."""
-        start, choices = len(self.text), self.grammar.choices[symbol]
+        choices = self.grammar.choices[symbol]
         rule = self.grammar.rules[symbol][bisect_right(choices, int(self.rng.random() * choices[-1]))]
         self.log_prob += rule.log_prob
         for part in rule.parts:
@@ -105,7 +102,6 @@ class Draft:
                 self._mention(part)
             else:
                 self._write(part.symbol)
-        self.spans.append((start, len(self.text), symbol))
 
     def _mention(self, slot: Slot) -> None:
         """Write the value of a slot, drawn first if the slot draws."""
@@ -113,7 +109,6 @@ class Draft:
         article, value = self.grammar.written(slot.form, self._draw(slot) if slot.draws else self._bound[name])
         start = len(self.text) + len(article)
         self.text += article + value
-        self.spans.append((start, len(self.text), slot.form.lower() if is_pronoun else slot.symbol))
         if not slot.draws:
             before = (self._mentioned if is_pronoun else self._written_out)[name]
             self.recalls.append(Recall(name, "pronoun" if is_pronoun else slot.symbol, value, start, start - before))
