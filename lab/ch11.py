@@ -100,6 +100,17 @@ def trial(config: Config, seed: int, folder: Path) -> dict:
     return {CHOSEN_BY: mean_loss(fit_examples(shorter, seed, folder, given).model, given.held_out)}
 
 
+def over_updates() -> dict[str, Config]:
+    """Return the smallest network with one vector, as chosen, with a quarter of the updates and with four times as many."""
+    chosen = contenders()["reversal/plain 32"]
+    begun = chosen["model"] | {"cell_options": {"initialisation": "uniform"}}
+    return {
+        f"{updates} updates": chosen
+        | {"model": begun, "recipe": chosen["recipe"] | {"updates": updates, "learning_rate": 1.6e-2}}
+        for updates in (UPDATES // 4, 4 * UPDATES)
+    }
+
+
 EXPERIMENTS = (
     Experiment(
         "bottleneck",
@@ -110,6 +121,15 @@ EXPERIMENTS = (
         at(length="lengths"),  # symbols of the source
         trials=dict.fromkeys(contenders(), SETTINGS),
         trial=trial,
+        small={"asked": 4, "lengths": [1, 2]},
+    ),
+    Experiment(
+        "bottleneck-over-updates",
+        "Reversal through one vector of 32 units: exact targets against length, after 500 and after 8,000 updates",
+        METRICS,
+        over_updates(),
+        measure,
+        at(length="lengths"),  # symbols of the source
         small={"asked": 4, "lengths": [1, 2]},
     ),
 )
