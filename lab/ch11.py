@@ -101,7 +101,7 @@ def trial(config: Config, seed: int, folder: Path) -> dict:
 
 
 def over_updates() -> dict[str, Config]:
-    """Return the smallest network with one vector, as chosen, with a quarter of the updates and with four times as many."""
+    """Return the smallest network with one vector, as chosen, after a quarter of its updates and four times as many."""
     chosen = contenders()["reversal/plain 32"]
     begun = chosen["model"] | {"cell_options": {"initialisation": "uniform"}}
     return {
