@@ -22,7 +22,7 @@ LIVE = {
     *("cliff-descent", "lstm-units", "lstm-win"),
     *("common-rate", "expected-best", "neighbours-alike", "follow-the-ball"),
     *("both-sides-loss", "both-sides-influence", "layer-probes", "tagging-stories"),
-    *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
+    *("frames", "alignment", "shuffled-weights"),
     *("scan-error", "recall-written", "shell-game-learned"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
