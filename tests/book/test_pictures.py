@@ -22,7 +22,7 @@ LIVE = {
     *("cliff-descent", "lstm-win"),
     *("common-rate", "expected-best", "follow-the-ball"),
     *("tags-by-side", "two-maps", "signal-by-layer"),
-    *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
+    *("frames", "alignment", "shuffled-weights"),
     *("scan-error", "recall-written", "shell-game-learned"),
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
