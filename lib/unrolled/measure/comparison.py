@@ -1,6 +1,7 @@
 """Which of two models is better: would the difference come out the same from other seeds, and on other stories?
 
-The protocol of the book asks both of every comparison: Student's t over the seeds, and a bootstrap over the stories.
+Seeds are independent, so over them the interval is Welch's. Stories are the same for both models, so over them a
+bootstrap draws the differences.
 """
 
 from typing import NamedTuple
@@ -31,12 +32,12 @@ class Difference(NamedTuple):
         return self.low > 0 or self.high < 0
 
 
-def t_quantile(confidence: float, freedom: int) -> float:
+def t_quantile(confidence: float, freedom: float) -> float:
     """Return the limit that Student's t stays within, in absolute value, with a probability, such as 0.95.
 
     Args:
         confidence: the probability.
-        freedom: the degrees of freedom, 1 or more.
+        freedom: the degrees of freedom, 1 or more; by Welch's formula not always a whole number.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
@@ -44,17 +45,23 @@ def t_quantile(confidence: float, freedom: int) -> float:
 
 
 def over_seeds(first: ArrayLike, second: ArrayLike) -> Difference:
-    """Compare two models that were each trained from several seeds: Student's t of the paired differences.
+    """Compare two models that were each trained from several seeds: Welch's interval.
+
+    The seeds are not paired. A seed of one model and the same seed of another have nothing in common but a number.
 
     Args:
-        first: what each seed of the first came to, (seeds,).
-        second: the same of the second, seed by seed.
+        first: what each training of the first came to, (seeds,).
+        second: the same of the second, which may have another number of seeds.
     """
-    first, second = _finite(first), _finite(second)
-    if first.shape != second.shape or first.ndim != 1 or len(first) < 2:
-        raise ValueError(f"shapes are {first.shape} and {second.shape}; both should be (seeds,), with 2 seeds or more")
-    differences = first - second
-    mean, reach = differences.mean(), t_quantile(CONFIDENCE, len(differences) - 1) * scipy.stats.sem(differences)
+    both = [_finite(scores) for scores in (first, second)]
+    if any(scores.ndim != 1 or len(scores) < 2 for scores in both):
+        shapes = " and ".join(str(scores.shape) for scores in both)
+        raise ValueError(f"shapes are {shapes}; both should be (seeds,), with 2 seeds or more")
+    mean = both[0].mean() - both[1].mean()
+    parts = np.array([scores.var(ddof=1) / len(scores) for scores in both])
+    freedom = [len(scores) - 1 for scores in both]
+    between = parts.sum() ** 2 / (parts**2 / freedom).sum() if parts.any() else sum(freedom)  # Welch and Satterthwaite
+    reach = t_quantile(CONFIDENCE, between) * np.sqrt(parts.sum())
     return Difference(float(mean), float(mean - reach), float(mean + reach))
 
 
