@@ -1,7 +1,6 @@
 """Which of two models is better: would the difference come out the same from other seeds, and on other stories?
 
-Seeds are independent, so over them the interval is Welch's. Stories are the same for both models, so over them a
-bootstrap draws the differences.
+Over seeds, which are independent, the interval is Welch's; over stories, the same for both, a bootstrap draws pairs.
 """
 
 from typing import NamedTuple
@@ -45,23 +44,17 @@ def t_quantile(confidence: float, freedom: float) -> float:
 
 
 def over_seeds(first: ArrayLike, second: ArrayLike) -> Difference:
-    """Compare two models that were each trained from several seeds: Welch's interval.
-
-    The seeds are not paired. A seed of one model and the same seed of another have nothing in common but a number.
+    """Compare two models, each trained from several seeds, which are not pairs: Welch's interval.
 
     Args:
-        first: what each training of the first came to, (seeds,).
-        second: the same of the second, which may have another number of seeds.
+        first, second: what each training of the first and of the second came to, (seeds,); the numbers may differ.
     """
-    both = [_finite(scores) for scores in (first, second)]
-    if any(scores.ndim != 1 or len(scores) < 2 for scores in both):
-        shapes = " and ".join(str(scores.shape) for scores in both)
-        raise ValueError(f"shapes are {shapes}; both should be (seeds,), with 2 seeds or more")
-    mean = both[0].mean() - both[1].mean()
-    parts = np.array([scores.var(ddof=1) / len(scores) for scores in both])
-    freedom = [len(scores) - 1 for scores in both]
-    between = parts.sum() ** 2 / (parts**2 / freedom).sum() if parts.any() else sum(freedom)  # Welch and Satterthwaite
-    reach = t_quantile(CONFIDENCE, between) * np.sqrt(parts.sum())
+    first, second = _finite(first), _finite(second)
+    if first.ndim != 1 or second.ndim != 1 or min(len(first), len(second)) < 2:
+        raise ValueError(f"shapes are {first.shape} and {second.shape}; both should be (seeds,), with 2 seeds or more")
+    parts, free = np.array([(of.var(ddof=1) / len(of), len(of) - 1) for of in (first, second)]).T
+    freedom = parts.sum() ** 2 / (parts**2 / free).sum() if parts.any() else free.sum()
+    mean, reach = first.mean() - second.mean(), t_quantile(CONFIDENCE, freedom) * np.sqrt(parts.sum())
     return Difference(float(mean), float(mean - reach), float(mean + reach))
 
 
