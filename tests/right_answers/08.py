@@ -26,11 +26,13 @@ rungs = np.array([rung(costs[50 * 2**n]) for n in range(4)])
 network_gap, counting_gap, reason = gap(model=network), gap(models[11]), "B"
 
 
-# %% 8.2 interval | in 32 bits, from arrays
+# %% 8.2 interval | in 64 bits by torch, with the scores as they come
 def interval(first, second):
-    gaps = torch.tensor(first - second).float()
-    reach = t_quantile(0.95, len(gaps) - 1) * gaps.std() / len(gaps) ** 0.5
-    return [gaps.mean(), gaps.mean() - reach, gaps.mean() + reach]
+    both = [torch.tensor(scores).double() for scores in (first, second)]
+    v, free = (torch.stack(rows) for rows in zip(*((x.var() / len(x), torch.tensor(len(x) - 1.0)) for x in both)))
+    reach = t_quantile(0.95, float(v.sum().square() / (v.square() / free).sum())) * v.sum().sqrt()
+    apart = both[0].mean() - both[1].mean()
+    return [apart, apart - reach, apart + reach]
 
 
 # %% 8.3 bootstrap | with the counts of each text
@@ -40,7 +42,7 @@ def bootstrap(first, second, lengths, drawn):
 
 
 # %% 8.4 how-many-seeds | with factorials
-needed, halved = t**2 * s**2 / d**2, 4.0
+needed, halved = 2 * t**2 * s**2 / d**2, 4.0
 all_ahead = 2 * sp.factorial(n) ** 2 / sp.factorial(2 * n)
 all_pairs, fewest, fewest_pairs = "2**(1 - n)", 4, 6
 

@@ -1,6 +1,6 @@
 """Which of two models is better: would the difference come out the same from other seeds, and on other stories?
 
-The protocol of the book asks both of every comparison: Student's t over the seeds, and a bootstrap over the stories.
+Over seeds, which are independent, the interval is Welch's; over stories, the same for both, a bootstrap draws pairs.
 """
 
 from typing import NamedTuple
@@ -31,12 +31,12 @@ class Difference(NamedTuple):
         return self.low > 0 or self.high < 0
 
 
-def t_quantile(confidence: float, freedom: int) -> float:
+def t_quantile(confidence: float, freedom: float) -> float:
     """Return the limit that Student's t stays within, in absolute value, with a probability, such as 0.95.
 
     Args:
         confidence: the probability.
-        freedom: the degrees of freedom, 1 or more.
+        freedom: the degrees of freedom, 1 or more; by Welch's formula not always a whole number.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
@@ -44,17 +44,17 @@ def t_quantile(confidence: float, freedom: int) -> float:
 
 
 def over_seeds(first: ArrayLike, second: ArrayLike) -> Difference:
-    """Compare two models that were each trained from several seeds: Student's t of the paired differences.
+    """Compare two models, each trained from several seeds, which are not pairs: Welch's interval.
 
     Args:
-        first: what each seed of the first came to, (seeds,).
-        second: the same of the second, seed by seed.
+        first, second: what each training of the first and of the second came to, (seeds,); the numbers may differ.
     """
     first, second = _finite(first), _finite(second)
-    if first.shape != second.shape or first.ndim != 1 or len(first) < 2:
+    if first.ndim != 1 or second.ndim != 1 or min(len(first), len(second)) < 2:
         raise ValueError(f"shapes are {first.shape} and {second.shape}; both should be (seeds,), with 2 seeds or more")
-    differences = first - second
-    mean, reach = differences.mean(), t_quantile(CONFIDENCE, len(differences) - 1) * scipy.stats.sem(differences)
+    parts, free = np.array([(of.var(ddof=1) / len(of), len(of) - 1) for of in (first, second)]).T
+    freedom = parts.sum() ** 2 / (parts**2 / free).sum() if parts.any() else free.sum()
+    mean, reach = first.mean() - second.mean(), t_quantile(CONFIDENCE, freedom) * np.sqrt(parts.sum())
     return Difference(float(mean), float(mean - reach), float(mean + reach))
 
 
