@@ -181,7 +181,14 @@ def test_no_submission_stops_the_others_and_who_hands_in_again_is_graded_again(c
     assert scores(course, name) == expected
     assert (course / "feedback" / "b-endless" / name / f"{name}.html").is_file()
 
+    source = course / "source" / name / f"{name}.ipynb"  # a check is mended: only a wrong answer passes now
+    source.write_text(source.read_text("utf8").replace("double(3) == 6", "double(3) == 3"), "utf8")
+    for student in set(HANDED_IN) - {"a-right", "l-wrong (2)"}:
+        shutil.rmtree(course / "submitted" / student)
+    follow(course, "Mended", name)
+    assert {**scores(course, name), **expected, "a-right": 1, "l-wrong": 2} == scores(course, name)
+
 
 def test_all_commands_of_the_page_are_followed_here():
-    followed = ("The course", "An assignment", "Collect", "Grade", "Late", "Again")
+    followed = ("The course", "An assignment", "Collect", "Grade", "Late", "Again", "Mended")
     assert teaching.commands("Grade with nbgrader") == "".join(teaching.commands(title) for title in followed)
