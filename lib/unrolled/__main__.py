@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import re
 import sys
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from unrolled.ngram import Counts, ModifiedKneserNey
 from unrolled.text import Vocabulary, WordVocabulary, split_words
 from unrolled.training import Recipe, TrainingDiverged, read_checkpoint, train
 
-LEAST = 10_000  # characters of a text
+LEAST, LEAST_UPDATES = 10_000, 100  # characters of a text, and updates of a network
 ORDERS = (2, 3, 4, 5, 6, 8, 10, 12)  # of the n-grams that are tried
 BATCH, SEQ_LEN = 16, 64
 SIZES = [  # with fewer characters to train on than the first number: units, dropout, and so many passes at most
@@ -33,34 +34,62 @@ the passes allow, and keeps the weights that suit the second part best. Stopped 
   python -m unrolled train my.txt
   python -m unrolled train my.txt --minutes 60 --folder runs/long
   UNROLLED_DEVICE=cuda python -m unrolled train my.txt        on a GPU"""
+LINE_END = re.compile(r"\r+\n|[\r\x85\u2028\u2029]")  # as Windows, old Macs and Unicode have it
 SAMPLE = """\
   python -m unrolled sample runs/my --prompt "The " --temperature 0.8"""
 
 
-def read(path: Path) -> str:
-    """Return a text that is long enough to learn from."""
+def read(path: Path, encoding: str | None = None) -> str:
+    r"""Return a text that is long enough to learn from. Every line ends in "\n", whatever ended it in the file."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        data = path.read_bytes()
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}); give the path of a text") from error
+    if encoding is None and (remedy := other_than_text(data)):
+        raise ValueError(f"{path} {remedy}")
+    try:
+        text = data.decode(encoding or "utf-8-sig")
+    except LookupError as error:
+        raise ValueError(f"encoding is {encoding!r}, which Python does not know; such as utf-8 or cp1252") from error
     except UnicodeDecodeError as error:
-        byte = f"its byte {error.start} is 0x{error.object[error.start]:02x}"
-        raise ValueError(f"{path} is not UTF-8 ({byte}); convert it: iconv -f latin1 -t utf8 {path}") from error
+        byte = f"its byte {error.start} is 0x{data[error.start]:02x}"
+        remedy = "of a Western European text on Windows it is --encoding cp1252"
+        raise ValueError(f"{path} is not {encoding or 'UTF-8'} ({byte}); name its encoding: {remedy}") from error
+    text = LINE_END.sub("\n", text.removeprefix("\ufeff"))
     if len(text) < LEAST:
         raise ValueError(f"{path} has {len(text):,} characters, and {LEAST:,} are the least; give a longer text")
     return text
 
 
-def train_text(file: Path, minutes: float, folder: Path) -> None:
+def other_than_text(data: bytes) -> str:
+    """Return what a file is by its first bytes, with a remedy, where it cannot be a text in UTF-8."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "is a text in UTF-16; give --encoding utf-16"
+    if data[:4096].count(0) > len(data[:4096]) // 4:  # of every Latin letter one byte is 0
+        return f"seems to be a text in UTF-16; give --encoding utf-16-{'be' if data[0] == 0 else 'le'}"
+    if data.startswith((b"\x1f\x8b", b"PK\x03\x04", b"%PDF")):
+        return "is an archive or a document; unpack it, or save it as plain text"
+    return ""
+
+
+def repeated(training: str, test: str) -> float:
+    """Return how many of the test's passages of 60 characters stand in the training text, too, as a share of a few."""
+    starts = range(0, len(test) - 60, max(60, len(test) // 50))
+    return sum(test[start : start + 60] in training for start in starts) / len(starts)
+
+
+def train_text(file: Path, minutes: float, folder: Path, encoding: str | None = None) -> None:
     """Count a text, train a network on it, and print what both of them pay for its last tenth, and a sample."""
     begun = time.perf_counter()
     if not 0 < minutes < math.inf:
         raise ValueError(f"minutes is {minutes}; it must be above 0, such as 10")
-    text, checkpoint = read(file), folder / "model.pt"
-    vocabulary = Vocabulary(text)
-    training, choosing, test = vocabulary.encode(text).tensor_split([len(text) * 8 // 10, len(text) * 9 // 10])
+    text, checkpoint = read(file, encoding), folder / "model.pt"
+    vocabulary, ends = Vocabulary(text), [len(text) * 8 // 10, len(text) * 9 // 10]
+    training, choosing, test = vocabulary.encode(text).tensor_split(ends)
     before, choosing = int(choosing[-1]), choosing[:30_000]
     print(f"{len(training):,} characters to train on, {len(choosing):,} to choose by, {len(test):,} to test")
+    if (share := repeated(text[: ends[0]], text[ends[1] :])) > 0.2:
+        print(f"beware: {share:.0%} of the test stands in the training text word by word, so its numbers mean little")
 
     counts = Counts(training, len(vocabulary), max(ORDERS))
     paid = {n: evaluate(ModifiedKneserNey(counts, n), choosing).nats_per_symbol for n in ORDERS}
@@ -86,7 +115,11 @@ def train_text(file: Path, minutes: float, folder: Path) -> None:
         evaluate(network, choosing)
         scoring = (time.perf_counter() - started) * (11 + len(test) / len(choosing))
         left = 60 * minutes - (time.perf_counter() - begun) - scoring
-        updates = max(10, min(int(left / tried), passes * len(training) // (BATCH * SEQ_LEN)))
+        most = passes * len(training) // (BATCH * SEQ_LEN)
+        updates, least = min(int(left / tried), most), min(LEAST_UPDATES, most)
+        if updates < least:
+            needed = math.ceil(minutes + (least * tried - left) / 60 + 1)
+            raise ValueError(f"minutes is {minutes:g}: too few for {least} updates of this text; --minutes {needed}")
     print(f"network: a GRU of {units} units, {updates:,} updates", flush=True)
     network = untrained()
     scored = {"validation": choosing, "validate_every": max(1, updates // 10)}
@@ -105,7 +138,7 @@ def train_text(file: Path, minutes: float, folder: Path) -> None:
     print(f"\n{written.strip()}\n\nkept in {folder}")
 
 
-def sample_model(place: Path, prompt: str, length: int, temperature: float, seed: int) -> None:
+def sample_model(place: Path, prompt: str | None, length: int, temperature: float, seed: int) -> None:
     """Print what a model writes that is in a file, or in a folder with one file."""
     files = [place] if place.is_file() else sorted(place.glob("**/*.model"))
     if len(files) != 1:
@@ -114,6 +147,8 @@ def sample_model(place: Path, prompt: str, length: int, temperature: float, seed
     if others:
         raise ValueError(f"{files[0]} holds a {type(model).__name__}, which continues no text; give a language model")
     words = isinstance(vocabulary, WordVocabulary)
+    if prompt is None:  # one that every vocabulary has
+        prompt = "\n" if "\n" in vocabulary else vocabulary.symbols[-1]
     how = {"prompt": split_words(prompt) if words else prompt, "temperature": temperature, "seed": seed}
     written = decoding.sample(model, vocabulary, length=length, **how)
     print(" ".join(written) if words else written)
@@ -125,12 +160,13 @@ def parser() -> argparse.ArgumentParser:
     main = argparse.ArgumentParser(prog="python -m unrolled", description="A language model of a text of your own.")
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
     train = commands.add_parser("train", help="count a text, and train a network on it", epilog=TRAIN, **layout)
-    train.add_argument("file", type=Path, metavar="FILE", help="a text in UTF-8")
+    train.add_argument("file", type=Path, metavar="FILE", help="a text")
+    train.add_argument("--encoding", help="of the text, such as cp1252 or utf-16 (default: UTF-8)")
     train.add_argument("--minutes", type=float, default=10.0, help="how long all of it may take (default: 10)")
     train.add_argument("--folder", type=Path, help="where it is kept (default: the file's name, in runs/)")
     sample = commands.add_parser("sample", help="let a trained model write", epilog=SAMPLE, **layout)
     sample.add_argument("model", type=Path, metavar="FOLDER", help="the folder of a trained model, or its file")
-    sample.add_argument("--prompt", default="\n", help="what it continues (default: a line break)")
+    sample.add_argument("--prompt", help="what it continues (default: a line break, if the text had one)")
     sample.add_argument("--length", type=int, default=400, help="how many tokens to write (default: 400)")
     sample.add_argument("--temperature", type=float, default=1.0, help="below 1 safer, above 1 bolder (default: 1)")
     sample.add_argument("--seed", type=int, default=0, help="another seed, another text (default: 0)")
@@ -139,10 +175,12 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line asks, and return the exit status; what went wrong is said in a line."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # not every console can write what a text holds
     given = parser().parse_args(arguments)
     try:
         if given.command == "train":
-            train_text(given.file, given.minutes, given.folder or Path("runs", given.file.stem))
+            train_text(given.file, given.minutes, given.folder or Path("runs", given.file.stem), given.encoding)
         else:
             sample_model(given.model, given.prompt, given.length, given.temperature, given.seed)
     except (ValueError, OSError, TrainingDiverged) as error:

@@ -15,6 +15,9 @@ from unittest import mock
 import numpy as np
 import sympy as sp
 
+if not __debug__:
+    raise RuntimeError("Python leaves out every assert, so no answer would be checked; unset PYTHONOPTIMIZE, drop -O")
+
 
 def at(answer: sp.Expr | float | str, name: str = "the answer", /, **values: float) -> sp.Expr:
     """Return the exact value of an answer for these values of its symbols, which are matched by name.

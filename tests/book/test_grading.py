@@ -36,7 +36,9 @@ def follow(folder, title: str, assignment: str = "02-vanilla-rnn", student: str 
     assert status == 0, f"{title}:\n{script}\n{output}"
 
 
-def hand_in(course, assignment: str, handed_in: dict[str, dict[str, str]]) -> None:
+def hand_in(
+    course, assignment: str, handed_in: dict[str, dict[str, str]], change=lambda student, notebook: None
+) -> None:
     """Collect, for each student, the released notebook with some cells, by their ids, changed, and with one more."""
     name, folder = f"{assignment}.ipynb", course.parent / "handed-in"
     shutil.rmtree(folder, ignore_errors=True)
@@ -46,6 +48,7 @@ def hand_in(course, assignment: str, handed_in: dict[str, dict[str, str]]) -> No
         for cell in notebook.cells:
             cell.source = sources.get(cell.id, cell.source)
         notebook.cells.append(nbformat.v4.new_markdown_cell(f"In the words of {student}."))
+        change(student, notebook)
         nbformat.write(notebook, folder / f"{student}.ipynb")
     follow(course, "Collect", assignment)
 
@@ -115,7 +118,35 @@ HANDED_IN = {
     "c-greedy": "def double(x):\n    kept = []\n    while True:\n        kept.append(bytes(2**30))",
     "d-deadly": "def double(x):\n    import os\n    os._exit(1)",
     "e-right": RIGHT,
+    "f-copied": RIGHT,
+    "g-split": RIGHT,
+    "h-deleted": RIGHT,
+    "i-bare": RIGHT,
+    "j-other": RIGHT,
+    "k-warns": f"import sys, warnings\nwarnings.warn('beware')\n{RIGHT}".replace(
+        "return", "print(x, file=sys.stderr); return"
+    ),
+    "l-wrong (2)": "def double(x):\n    return x",
 }
+
+
+def changed(student: str, notebook: nbformat.NotebookNode) -> None:
+    """Do to a notebook what students and platforms do to cells."""
+    cells = notebook.cells
+    answer, check = cells[:2]
+    if student == "f-copied":
+        cells[1:1] = [nbformat.from_dict({**check, "id": "copy"}), nbformat.from_dict({**answer, "id": "again"})]
+    elif student == "g-split":
+        first, rest = answer.source.split("\n")
+        answer.source = f"{first}\n    pass"
+        cells.insert(1, nbformat.from_dict({**answer, "id": "rest", "source": f"{first}\n{rest}"}))
+    elif student == "h-deleted":
+        del cells[:2]
+        cells.insert(0, nbformat.v4.new_code_cell(RIGHT))
+    elif student in ("i-bare", "j-other"):
+        cells[:] = [nbformat.v4.new_code_cell(cell.source) for cell in cells if cell.cell_type == "code"]
+        if student == "j-other":
+            cells[1:] = []
 
 
 def test_no_submission_stops_the_others_and_who_hands_in_again_is_graded_again(course):
@@ -132,21 +163,32 @@ def test_no_submission_stops_the_others_and_who_hands_in_again_is_graded_again(c
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), course / "source" / name / f"{name}.ipynb")
     shell(course, f"nbgrader generate_assignment {name}")
-    hand_in(course, name, {student: {"double": source} for student, source in HANDED_IN.items()})
+    hand_in(course, name, {student: {"double": source} for student, source in HANDED_IN.items()}, changed)
     follow(course, "Late", name, student="e-right")
     status, output = shell(course, f"nbgrader autograde {name} --Execute.timeout=3")
     assert status and "error processing assignment 'small' for student 'd-deadly'" in output
-    expected = {"a-right": 2, "b-endless": 1, "c-greedy": 1, "d-deadly": 0, "e-right": 2}
+    assert "j-other: no cell of small.ipynb is one that was handed out" in output
+    assert "h-deleted: double-checks is back" in output
+    expected = dict.fromkeys(("a-right", "e-right", "f-copied", "g-split", "h-deleted", "i-bare", "k-warns"), 2)
+    expected |= {"b-endless": 1, "c-greedy": 1, "d-deadly": 0, "j-other": 0, "l-wrong": 1}
     assert scores(course, name) == expected, "who is late loses nothing unless it is asked for"
     for student, error in {"b-endless": "CellTimeoutError", "c-greedy": "MemoryError"}.items():
         assert error in errors(autograded(course, name, student).values())
 
     hand_in(course, name, {"b-endless": {"double": RIGHT}})
     follow(course, "Again", name, student="b-endless")
-    assert scores(course, name) == expected | {"b-endless": 2}
+    expected["b-endless"] = 2
+    assert scores(course, name) == expected
     assert (course / "feedback" / "b-endless" / name / f"{name}.html").is_file()
+
+    source = course / "source" / name / f"{name}.ipynb"  # a check is mended: only a wrong answer passes now
+    source.write_text(source.read_text("utf8").replace("double(3) == 6", "double(3) == 3"), "utf8")
+    for student in set(HANDED_IN) - {"a-right", "l-wrong (2)"}:
+        shutil.rmtree(course / "submitted" / student)
+    follow(course, "Mended", name)
+    assert {**scores(course, name), **expected, "a-right": 1, "l-wrong": 2} == scores(course, name)
 
 
 def test_all_commands_of_the_page_are_followed_here():
-    followed = ("The course", "An assignment", "Collect", "Grade", "Late", "Again")
+    followed = ("The course", "An assignment", "Collect", "Grade", "Late", "Again", "Mended")
     assert teaching.commands("Grade with nbgrader") == "".join(teaching.commands(title) for title in followed)

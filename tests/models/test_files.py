@@ -92,6 +92,6 @@ def test_a_damaged_file_is_refused_by_name_in_a_line(path, change):
         path.write_bytes(change)
     else:
         torch.save(torch.load(path, weights_only=True) | change, path)
-    with pytest.raises(ValueError, match="a.model holds no model that can be read .*; train it again") as refused:
+    with pytest.raises(ValueError, match="a.model holds no model that can be read .*; give a file") as refused:
         files.load_model(path)
     assert "\n" not in str(refused.value)

@@ -355,7 +355,7 @@ def heatmap(
     ax.set(xlabel=xlabel, ylabel=ylabel)
     if columns is not None:
         shown = [{" ": "␣", "\n": "↵"}.get(name, name) for name in columns]
-        ax.set_xticks(range(width), shown, family="DejaVu Sans Mono", fontsize=11.0)
+        ax.set_xticks(range(width), shown, family="DejaVu Sans Mono", fontsize=11.0, parse_math=False)
         ax.tick_params(axis="x", length=0)
     if rows is not None:
         ax.set_yticks(range(height), rows)
@@ -470,7 +470,7 @@ def scatter(
     for name in named:
         place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
         place |= {"color": inks[name], "gid": gids.get(name), "fontsize": STYLE["legend.fontsize"]}
-        names.append(ax.annotate(name, points[name], **place))
+        names.append(ax.annotate(name, points[name], parse_math=False, **place))
     if log:
         scale(ax, xlog=True, ylog=True)
     ax.margins(x=0.08)

@@ -48,7 +48,7 @@ class Score:
     @property
     def perplexity(self) -> float:
         """The effective number of choices (:eq:`eq-perplexity`)."""
-        return math.exp(self.nats_per_symbol)
+        return float(np.exp(np.float64(self.nats_per_symbol)))  # infinite, not an error, where it is too large
 
     @property
     def bits_per_symbol(self) -> float:

@@ -23,7 +23,7 @@ DAMAGED = OSError, zipfile.BadZipFile, pickle.UnpicklingError, LookupError, Type
 VOCABULARIES = {"Vocabulary": lambda symbols: Vocabulary("".join(symbols)), "WordVocabulary": WordVocabulary.of}
 
 
-def save_model(path: Path, model: Network, *vocabularies: Vocabulary | WordVocabulary) -> None:
+def save_model(path: Path | str, model: Network, *vocabularies: Vocabulary | WordVocabulary) -> None:
     """Save a model and its vocabularies in a file, whole or not at all.
 
     `load_model` makes the model again from its arguments and its weights, so nothing else about it may have changed.
@@ -49,7 +49,7 @@ def save_model(path: Path, model: Network, *vocabularies: Vocabulary | WordVocab
         "weights": model.state_dict(),
         "vocabularies": [(type(vocabulary).__name__, vocabulary.symbols) for vocabulary in vocabularies],
     }
-    part = path.with_name(f"{path.name}.part")
+    part = Path(f"{path}.part")
     torch.save(content, part)
     os.replace(part, path)
 
@@ -63,10 +63,10 @@ def read_archive(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
     return torch.load(file, map_location=device, weights_only=True)
 
 
-def load_model(path: Path) -> tuple[Network, *tuple[Vocabulary | WordVocabulary, ...]]:
+def load_model(path: Path | str) -> tuple[Network, *tuple[Vocabulary | WordVocabulary, ...]]:
     """Return the model of a file that `save_model` wrote, on the CPU and in evaluation mode, and its vocabularies."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             content = read_archive(file)
         positional, keywords = content["arguments"]
         model = KINDS[content["model"]](*positional, **keywords)
@@ -74,5 +74,6 @@ def load_model(path: Path) -> tuple[Network, *tuple[Vocabulary | WordVocabulary,
         vocabularies = [VOCABULARIES[kind](symbols) for kind, symbols in content["vocabularies"]]
     except DAMAGED as error:
         cause = " ".join(str(error).split())  # PyTorch may take several lines
-        raise ValueError(f"{path} holds no model that can be read ({cause}); train it again") from error
+        remedy = "give a file that save_model wrote, or train the model again"
+        raise ValueError(f"{path} holds no model that can be read ({cause}); {remedy}") from error
     return model.eval(), *vocabularies

@@ -210,6 +210,8 @@ def last_states(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     tensor([[2.],
             [6.]])
     """
+    if lengths.min() < 1:
+        raise ValueError(f"a length is {lengths.min()}; leave out rows without a symbol, which have no last state")
     rows = torch.arange(len(states), device=states.device)
     return states[rows, lengths.to(states.device) - 1]
 

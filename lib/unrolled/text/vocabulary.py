@@ -77,9 +77,10 @@ class Vocabulary(_Symbols):
         tokens = np.where(known, self._table[np.where(known, points, 0)], -1)
         if (tokens < 0).any():
             at = int(np.argmax(tokens < 0))
+            others = "".join(sorted({*text} - {*self.symbols, text[at]})[:20])
             raise ValueError(
-                f"{text[at]!r} at position {at} is not among the {len(self)} symbols of this vocabulary; "
-                "build the vocabulary from a text that has it, or replace it"
+                f"{text[at]!r} at position {at} is not among the {len(self)} symbols of this vocabulary"
+                f"{others and f' (nor are those in {others!r})'}; build it from a text that has them, or replace them"
             )
         return torch.from_numpy(tokens)
 
