@@ -1,7 +1,7 @@
-"""Chapter 13: what a state can track whose gates see only the input, and how many pairs it can recall.
+"""Chapter 13: what a state can track whose gates see only the input, and what attention adds to it.
 
 The shell game is learned over 40 steps and played on for 1,000; no training ends before its updates are spent.
-Associative recall asks for more and more pairs of networks that carry about as many numbers.
+Recall and the shell game at once ask for a state and for a cache.
 """
 
 import math
@@ -15,10 +15,10 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from lab import recipe
 from lab.experiment import CHOSEN_BY, Config, Experiment, Metric, cell
-from lab.tasks import ENDING, Attending, ending, train_on, trial_on
-from unrolled import settings
-from unrolled.cells import Cell
-from unrolled.tasks import SequenceModel, ShellGame
+from lab.tasks import ENDING, ending, flushing, train_on, trial_on
+from unrolled import cells, settings, tasks
+from unrolled.models import causal_mask, scaled_dot_product
+from unrolled.tasks import ShellGame
 
 ORTHOGONAL = {"initialisation": "orthogonal"}
 RATES = [1e-3, 3e-3, 1e-2, 3e-2, 1e-1]  # of the shell game
@@ -78,133 +78,124 @@ def _endless() -> dict[str, Config]:
 
 
 @dataclass(frozen=True)
-class AssociativeRecall:
-    """Read pairs of a key and a value, then give the value of every key (after Graves et al. 2014; Arora et al. 2024).
+class RecallAndFollow(tasks.Task):
+    """Read pairs of a key and a value; then follow a ball under cups, and between its moves give the values of keys.
 
-    The keys are all different and drawn anew for each sequence, as are the values, all equally likely. Then every key
-    comes once more, in random order, and its value is the target. The loss is the mean cross-entropy of these answers,
-    in nats. Without memory they cost ln of the number of values each.
-
-    To answer everything, a state must hold the values of all pairs: log₂ of the number of values bits for each.
+    All keys are shown, each once, in random order; the values are equally likely. After them come as many steps again,
+    each with the same probability an exchange of two cups or a key. The target of a move is the cup that hides the ball
+    now, and that of a key its value. No key is asked for twice. The loss is the mean cross-entropy of these answers.
 
     Attributes:
         pairs: how many there are.
-        keys: how many different keys there are to draw from.
         values: how many different values.
+        cups: how many cups.
 
     Example:
-        >>> task = AssociativeRecall(pairs=2, keys=4, values=3)
+        >>> task = RecallAndFollow(pairs=4, values=3, cups=3)
         >>> inputs, targets = task.batch(1, torch.Generator().manual_seed(0))
-        >>> tuple(inputs.shape)  # a step for each pair and for each question; key and value side by side, one-hot
-        (1, 4, 7)
-        >>> targets[0, :2].tolist()  # nothing is asked while the pairs are read
-        [-1, -1]
+        >>> tuple(inputs.shape), targets[0, :4].tolist()  # nothing is asked while pairs are read
+        ((1, 8, 11), [-1, -1, -1, -1])
     """
 
     pairs: int
-    keys: int = 64
     values: int = 16
-
-    def __post_init__(self):
-        if self.pairs < 1 or self.keys < self.pairs:
-            raise ValueError(f"pairs is {self.pairs}; with {self.keys} keys, all different, it can be 1 to {self.keys}")
-        if self.values < 2:
-            raise ValueError(f"values is {self.values}; there must be at least 2 to choose from")
+    cups: int = 5
+    goal = 0.0  # no training ends before its updates are spent
 
     @property
     def input_size(self) -> int:
-        """The length of a step's vector: a place for every key, and one for every value."""
-        return self.keys + self.values
+        """The length of a step's vector: a place for every key, every value and every move."""
+        return self.pairs + self.values + ShellGame(1, self.cups).input_size
 
     @property
     def output_size(self) -> int:
-        """The number of values."""
-        return self.values
+        """The number of values and cups."""
+        return self.values + self.cups
 
     @property
     def trivial(self) -> float:
         """The loss without memory, in nats per answer."""
-        return math.log(self.values)
-
-    @property
-    def goal(self) -> float:
-        """The loss below which the task counts as solved, in nats per answer."""
-        return self.trivial / 100
+        return (math.log(self.values) + math.log(self.cups)) / 2
 
     def batch(self, batch: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return a batch of inputs, (batch, 2 pairs, keys + values), and of targets, (batch, 2 pairs), −1 at a pair."""
-        keys = torch.rand(batch, self.keys, generator=generator).argsort(dim=1)[:, : self.pairs]
+        """Return inputs, (batch, 2 pairs, keys + values + moves), and targets, (batch, 2 pairs), −1 at a pair."""
+        game = ShellGame(1, self.cups)
+        keys, order = (torch.rand(batch, self.pairs, generator=generator).argsort(dim=1) for _ in range(2))
         values = torch.randint(self.values, (batch, self.pairs), generator=generator)
-        order = torch.rand(batch, self.pairs, generator=generator).argsort(dim=1)
-        asked, wanted = keys.gather(1, order), values.gather(1, order)
-        inputs = one_hot(torch.cat([keys, asked], dim=1), self.input_size).float()
-        inputs[:, : self.pairs] += one_hot(self.keys + values, self.input_size)
+        moves = torch.randint(1, game.input_size, (batch, self.pairs), generator=generator)
+        asked = torch.rand(batch, self.pairs, generator=generator) < 0.5
+        shown = torch.where(asked, keys.gather(1, order), self.pairs + self.values + moves)
+        inputs = one_hot(torch.cat([keys, shown], dim=1), self.input_size).float()
+        inputs[:, : self.pairs] += one_hot(self.pairs + values, self.input_size)
+        cups = self.values + game.follow(moves.masked_fill(asked, 0))
+        wanted = torch.where(asked, values.gather(1, order), cups)
         return inputs, torch.cat([torch.full_like(values, -1), wanted], dim=1)
 
     def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the mean cross-entropy of the answers, for logits (batch, 2 pairs, values) and targets."""
+        """Return the mean cross-entropy of the answers, for logits (batch, 2 pairs, values + cups) and targets."""
         return cross_entropy(outputs.flatten(0, 1), targets.flatten(), ignore_index=-1)
 
-    error = loss
+
+class Heads(nn.Module):
+    """Answer at every step from heads of the delta rule and a head of attention, side by side.
+
+    Args:
+        input_size: of a step's vector.
+        delta: how many numbers the heads of the delta rule show, eight each, with β up to 2.
+        attention: how many numbers the head of causal attention shows (:eq:`eq-self-attention`).
+        output_size: of an answer.
+
+    Example:
+        >>> tuple(Heads(5, delta=8, attention=8, output_size=3)(torch.zeros(2, 7, 5)).shape)
+        (2, 7, 3)
+    """
+
+    def __init__(self, input_size: int, delta: int, attention: int, output_size: int):
+        super().__init__()
+        self.delta = cells.DeltaCell(input_size, delta, num_heads=delta // 8, negative=True) if delta else None
+        self.project = nn.Linear(input_size, 3 * attention) if attention else None  # queries, keys and values
+        self.output = nn.Linear(delta + attention, output_size)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the answers, (batch, time, output_size), to inputs (batch, time, input_size)."""
+        heads = [cells.unroll(self.delta, inputs)[0]] if self.delta else []
+        if self.project:
+            parts = self.project(inputs).chunk(3, dim=-1)
+            heads.append(scaled_dot_product(*parts, causal_mask(inputs.shape[1], inputs.device))[0])
+        return self.output(torch.cat(heads, dim=-1))
 
 
-def recall_of(config: Config) -> AssociativeRecall:
-    """Return the task of associative recall of a configuration."""
-    return AssociativeRecall(config["pairs"], config["keys"], config["values"])
-
-
-def measure_recall(config: Config, seed: int, folder: Path) -> dict:
-    """Train a network to recall some number of pairs, and count its right answers."""
-    task = recall_of(config)
-    model, outcome = train_on(config, task, seed, config["updates"])
+def measure_both(config: Config, seed: int, folder: Path) -> dict:
+    """Train heads to recall and to follow, and count their right answers of either kind."""
+    task = RecallAndFollow(config["pairs"])
+    torch.manual_seed(seed)
+    model = Heads(task.input_size, config["delta"], config["attention"], task.output_size).to(settings.device())
+    told = {name: config[name] for name in ("updates", "batch", "score_every", "sequences", "clip")}
+    with flushing():
+        outcome = tasks.solve(model, task, **told, learning_rate=config["rate"], seed=seed)
     inputs, targets = task.batch(config["asked"], torch.Generator().manual_seed(seed))
-    right = answers(model, inputs)[targets >= 0] == targets[targets >= 0]
-    ended = ending(outcome, task)
-    cost = ended["updates"] / config["updates"] if ended["success"] else 1 + ended["loss"]
-    return ended | {
-        CHOSEN_BY: math.inf if ended["diverged"] else cost,
-        "right": right.double().mean().item(),
-        "state": carried(model, task),
+    right, values = answers(model, inputs) == targets, (targets >= 0) & (targets < task.values)
+    return {
+        CHOSEN_BY: math.inf if outcome.diverged else outcome.scores[-1],
+        "recalled": right[values].double().mean().item(),
+        "followed": right[targets >= task.values].double().mean().item(),
     }
 
 
-def carried(model: nn.Module, task: AssociativeRecall) -> int:
-    """Return how many numbers a network carries when it has read all pairs: its state, or their keys and values."""
-    if isinstance(model, Attending):
-        return 2 * model.size * task.pairs
-    layers = [model.cell] if isinstance(model, SequenceModel) else model.core.layers
-    return sum(size for each in layers for name, size in each.state_sizes.items() if name != "h" or not holds(each))
-
-
-def holds(layer: Cell) -> bool:
-    """Return whether a layer holds a matrix: its h is only shown."""
-    return "S" in layer.state_sizes
-
-
-RECALLED = ENDING | {
-    CHOSEN_BY: Metric("", "the share of the updates needed; beyond 1 by the error left, as a share of the trivial one"),
-    "right": Metric("", "the share of right answers"),
-    "state": Metric("numbers", "how many are carried once all pairs are read: a state, or a cache"),
+BOTH = {
+    CHOSEN_BY: Metric("nats/answer", "the mean cross-entropy on new sequences"),
+    "recalled": Metric("", "the share of keys whose value is given"),
+    "followed": Metric("", "the share of moves after which the ball is found"),
 }
-PAIRS = (4, 8, 16, 32)
-ALIKE = {  # hidden size, layers and cell of each network: 256 numbers carried, 16 sums of linear attention, or a cache
-    "gru": (128, 2, cell("gru", **ORTHOGONAL)),
-    "mingru": (128, 2, cell("mingru", **ORTHOGONAL)),
-    "linear attention": (16, 1, cell("linear-attention", **ORTHOGONAL)),
-    "delta": (16, 1, cell("delta", **ORTHOGONAL)),
-    "attention": (16, None, {"kind": "attention"}),
-}
+HEADS = {"both": (8, 8), "the delta rule": (16, 0), "attention": (0, 16)}  # numbers of the delta rule, of attention
 
 
-def _alike() -> dict[str, Config]:
-    """Return every network with every number of pairs, before its rate is chosen."""
-    budget = {"updates": 10_000, "batch": 64, "score_every": 200, "sequences": 500, "clip": 1.0}
+def _both() -> dict[str, Config]:
+    """Return the kinds of heads, before their rates are chosen."""
+    budget = {"updates": 2000, "batch": 32, "score_every": 2000, "sequences": 500, "clip": 1.0}
     return {
-        f"{name}: {pairs} pairs": budget
-        | {"pairs": pairs, "keys": 64, "values": 16, "asked": 1000, "hidden_size": size, "cell": kind}
-        | ({} if layers is None else {"num_layers": layers})
-        for name, (size, layers, kind) in ALIKE.items()
-        for pairs in PAIRS
+        name: budget | {"pairs": 32, "asked": 500, "delta": delta, "attention": attention}
+        for name, (delta, attention) in HEADS.items()
     }
 
 
@@ -225,13 +216,13 @@ EXPERIMENTS = (
         small=SMALL,
     ),
     Experiment(
-        "recall-by-pairs",
-        "Associative recall: how many pairs are recalled by networks that carry as many numbers, and are asked alike",
-        RECALLED,
-        _alike(),
-        measure_recall,
-        trials={label: [{"learning_rate": rate} for rate in recipe.RATES] for label in _alike()},
+        "recall-and-follow",
+        "Recall and the shell game at once: heads of the delta rule, of attention, and of both",
+        BOTH,
+        _both(),
+        measure_both,
+        trials={label: [{"rate": rate} for rate in RATES[1:4]] for label in HEADS},
         put=recipe.put,
-        small=SMALL,
+        small=SMALL | {"pairs": 4},
     ),
 )

@@ -11,8 +11,6 @@ from torch import nn
 from lab.experiment import CHOSEN_BY, Config
 from lab.training import cell_of
 from unrolled import cells, settings, tasks
-from unrolled.models import causal_mask, scaled_dot_product
-from unrolled.models.layers import Stack, input_sizes
 from unrolled.records import Metric
 
 
@@ -39,85 +37,20 @@ def stick(cell: cells.Cell, stuck: dict[str, float]) -> None:
         nn.init.constant_(cell.block(gate).b_h, bias)
 
 
-class Attending(nn.Module):
-    """Answer at every step from what one head of causal attention finds: a memory that grows (:eq:`eq-self-attention`).
-
-    Args:
-        input_size: of a step's vector.
-        size: of a query, a key and a value.
-        output_size: of an answer.
-
-    Example:
-        >>> tuple(Attending(5, 16, output_size=3)(torch.zeros(2, 7, 5)).shape)
-        (2, 7, 3)
-    """
-
-    def __init__(self, input_size: int, size: int, output_size: int):
-        super().__init__()
-        self.size = size
-        self.project = nn.Linear(input_size, 3 * size)  # queries, keys and values
-        self.output = nn.Linear(size, output_size)
-
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the answers, (batch, time, output_size), to inputs (batch, time, input_size)."""
-        queries, keys, values = self.project(inputs).chunk(3, dim=-1)
-        heads, _ = scaled_dot_product(queries, keys, values, causal_mask(inputs.shape[1], inputs.device))
-        return self.output(heads)
-
-
-class Asking(nn.Module):
-    """Answer from layers of cells, of which the input asks for what it needs: y = W (q ⊙ h), where q reads the input.
-
-    Above the first layer there are residual connections, as in `Stack`.
-
-    Args:
-        layers: the cells, from the bottom to the top.
-        output_size: of an answer.
-
-    Example:
-        >>> layers = [cells.GRUCell(5, 16), cells.GRUCell(16, 16)]
-        >>> tuple(Asking(layers, output_size=3)(torch.zeros(2, 7, 5)).shape)
-        (2, 7, 3)
-    """
-
-    def __init__(self, layers: list[cells.Cell], output_size: int):
-        super().__init__()
-        self.core = Stack(layers, residual=True)
-        self.query = nn.Linear(layers[0].input_size, layers[-1].hidden_size)
-        self.output = nn.Linear(layers[-1].hidden_size, output_size)
-
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the answers, (batch, time, output_size), to inputs (batch, time, input_size)."""
-        states, _ = self.core(inputs)
-        return self.output(self.query(inputs) * states)
-
-
-def network_of(config: Config, task: tasks.Task) -> nn.Module:
-    """Return the untrained network of a configuration.
-
-    It is a cell with a linear layer on top; with ``num_layers``, so many cells that are asked; or a head of attention.
-    """
-    if config["cell"]["kind"] == "attention":
-        return Attending(task.input_size, config["hidden_size"], task.output_size)
-    if "num_layers" in config:
-        sizes = input_sizes(task.input_size, config["hidden_size"], config["num_layers"])
-        return Asking([initialised_cell(config, size) for size in sizes], task.output_size)
-    return tasks.SequenceModel(initialised_cell(config, task.input_size), task.output_size)
-
-
 def attempt(config: Config, task: tasks.Task, seed: int) -> tuple[nn.Module, tasks.Outcome]:
-    """Train the network of a configuration on a task until it solves it or the budget is spent.
+    """Train the cell of a configuration, with a linear layer on top, until it solves a task or the budget is spent.
 
     Args:
-        config: what `network_of` needs, with ``updates``, ``batch``, ``score_every``, ``sequences``, ``learning_rate``,
-            and ``clip``, the norm that the gradient is scaled down to (None: never).
+        config: what `initialised_cell` needs, with ``updates``, ``batch``, ``score_every``, ``sequences``,
+            ``learning_rate``, and ``clip``, the norm that the gradient is scaled down to (None: never).
         task: what to learn.
         seed: of the sequences.
 
     Returns:
         The trained model, and how it ended.
     """
-    model = network_of(config, task).to(settings.device())
+    cell = initialised_cell(config, task.input_size)
+    model = tasks.SequenceModel(cell, task.output_size).to(settings.device())
     outcome = tasks.solve(
         model,
         task,

@@ -11,9 +11,8 @@ CELLS = {  # blocks of weights; numbers kept for the backward pass, and numbers 
     "lstm": (4, 7, 2),  # f, i, c̃, o, c, tanh(c), h
     "gru": (3, 5, 1),  # z, r, r ⊙ h, h̃, h
     "mingru": (2, 5, 1),
-    "minlstm": (3, 10, 1),
 }
-NOT_RECURRENT = ("mingru", "minlstm")  # their blocks multiply no state
+NOT_RECURRENT = ("mingru",)  # its blocks multiply no state
 
 
 class Cost(NamedTuple):

@@ -62,17 +62,6 @@ def mingru(cell, x, h):
     return {"z": z, "candidate": candidate, "a": a, "b": z * candidate, "h": a * h + z * candidate}
 
 
-def minlstm(cell, x, h):
-    f, i, candidate = sigmoid(product(cell, "f", x)), sigmoid(product(cell, "i", x)), product(cell, "candidate", x)
-    values = {"f": f, "i": i, "candidate": candidate, "a": f / (f + i), "b": i / (f + i) * candidate}
-    return values | {"h": values["a"] * h + values["b"]}
-
-
-def diagonal(cell, x, h):
-    u, factor = product(cell, "u", x), torch.exp(-torch.log(1 + cell.rate.exp()))
-    return {"u": u, "a": factor.expand_as(u), "b": (1 - factor) * u, "h": factor * h + (1 - factor) * u}
-
-
 def by_heads(step):
     """Apply a step to each sequence and each head by itself: to its q, k and v, (slice,), S, (slice, slice), and n."""
 
@@ -115,8 +104,6 @@ EVERY = {  # each kind of cell: how it is made, and its equations
     "gru, reset after": (lambda: GRUCell(3, 4, reset="after"), gru),
     "mingru": (lambda: cells.MinGRUCell(3, 4), mingru),
     "mingru, signed": (lambda: cells.MinGRUCell(3, 4, signed=True), mingru),
-    "minlstm": (lambda: cells.MinLSTMCell(3, 4), minlstm),
-    "diagonal": (lambda: cells.DiagonalCell(3, 4), diagonal),
     "linear attention": (lambda: cells.LinearAttentionCell(3, 4), linear_attention),
     "linear attention, heads": (lambda: cells.LinearAttentionCell(3, 4, num_heads=2), linear_attention),
     "delta": (lambda: cells.DeltaCell(3, 4), delta),
@@ -338,7 +325,6 @@ def test_gates_begin_with_their_biases_and_generators_draw_alone():
         (LSTMCell, "f", "i", {"forget_bias": None}),
         (GRUCell, None, "z", {}),
         (cells.MinGRUCell, None, "z", {}),
-        (cells.MinLSTMCell, "f", "i", {}),
     ],
 )
 def test_chrono_spreads_the_time_constants_up_to_t_max(kind, keeps, writes, options):
@@ -351,9 +337,8 @@ def test_chrono_spreads_the_time_constants_up_to_t_max(kind, keeps, writes, opti
     assert not any(cell.block(name).b_h.any() for name in {*cell.blocks} - {keeps, writes})
 
 
-def test_the_time_constants_of_a_diagonal_cell_are_spread_evenly_on_a_logarithmic_scale():
-    assert (1 / cells.DiagonalCell(3, 4, t_max=1000).decay()).tolist() == pytest.approx([1, 10, 100, 1000], rel=1e-3)
-    assert not cells.DeltaCell(3, 4).W_beta.any() and not cells.DeltaCell(3, 4).b_beta.any()  # β begins at ½
+def test_the_delta_rule_begins_with_a_half():
+    assert not cells.DeltaCell(3, 4).W_beta.any() and not cells.DeltaCell(3, 4).b_beta.any()
 
 
 # Blocks, states, and what is refused

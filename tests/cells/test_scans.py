@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from unrolled.cells import DeltaCell, MinLSTMCell, scan, scan_by_logs, unroll
+from unrolled.cells import DeltaCell, scan, scan_by_logs, unroll
 from unrolled.tasks import ShellGame
 
 
@@ -52,16 +52,6 @@ def test_the_scans_are_exact_over_8192_steps(dtype, tree, logs):
 def test_a_number_that_is_zero_has_the_logarithm_minus_infinity():
     a, b = torch.full((1, 3, 1), 0.5), torch.tensor([0.0, 1.0, 0.0])[None, :, None]
     assert scan_by_logs(a.log(), b.log()).flatten().tolist() == [0.0, 1.0, 0.5]
-
-
-def test_the_gates_of_a_minimal_lstm_add_up_to_one_even_where_both_are_shut():
-    cell = MinLSTMCell(2, 3).double()
-    with torch.no_grad():
-        for name in ("f", "i"):
-            cell.block(name).b_h.fill_(-800.0)  # σ underflows
-            cell.block(name).W_xh.zero_()
-    x, h = torch.zeros(1, 2, dtype=torch.float64), torch.ones(1, 3, dtype=torch.float64)
-    assert torch.allclose(cell(x, h), (1 + cell.block("candidate").b_h) / 2)
 
 
 def test_a_reflection_follows_five_cups_and_is_exact_after_thousands_of_moves():

@@ -18,7 +18,7 @@ from unrolled.text import CorpusError, Examples, Vocabulary, WordVocabulary, pad
 from unrolled.training import train, train_examples
 
 EXPERIMENTS = lab.experiments()
-OF_THE_RECIPE = ("recall-of-names", "spelling", "memory-tasks", "recall-by-pairs")  # their measurement goes on
+OF_THE_RECIPE = ("recall-of-names", "spelling", "memory-tasks")  # their measurement goes on
 GOLDEN = Path(__file__).with_name("golden.json")
 KINDS = {  # each kind of model and of cell
     "rnn": model("LanguageModel", core="rnn"),

@@ -11,7 +11,7 @@ PyTorch has too, and `parallel_scan` what computes the linear ones.
 from unrolled.cells.base import Cell, State
 from unrolled.cells.gru import GRUCell
 from unrolled.cells.initialisation import initialise
-from unrolled.cells.linear import DiagonalCell, LinearCell, MinGRUCell, MinLSTMCell
+from unrolled.cells.linear import LinearCell, MinGRUCell
 from unrolled.cells.loop import detach, restart, select, trace, unroll
 from unrolled.cells.lstm import LSTMCell
 from unrolled.cells.matrix import DeltaCell, LinearAttentionCell
@@ -23,8 +23,6 @@ CELLS = {
     "lstm": LSTMCell,
     "gru": GRUCell,
     "mingru": MinGRUCell,
-    "minlstm": MinLSTMCell,
-    "diagonal": DiagonalCell,
     "linear-attention": LinearAttentionCell,
     "delta": DeltaCell,
 }
@@ -33,13 +31,11 @@ __all__ = [
     "CELLS",
     "Cell",
     "DeltaCell",
-    "DiagonalCell",
     "GRUCell",
     "LSTMCell",
     "LinearAttentionCell",
     "LinearCell",
     "MinGRUCell",
-    "MinLSTMCell",
     "RNNCell",
     "State",
     "detach",

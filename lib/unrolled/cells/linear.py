@@ -3,7 +3,6 @@
 from typing import Any
 
 import torch
-from torch.nn.functional import logsigmoid, softplus
 
 from unrolled.cells.base import Cell
 from unrolled.cells.parallel_scan import scan
@@ -80,71 +79,3 @@ class MinGRUCell(LinearCell):
         a_z, candidate = projected.chunk(2, dim=-1)
         z = torch.sigmoid(a_z)
         return {"z": z, "candidate": candidate, "a": 1 - 2 * z if self.signed else 1 - z, "b": z * candidate}
-
-
-class MinLSTMCell(LinearCell):
-    """Carry one state forward through a forget and an input gate that read the input alone (Feng et al. 2024).
-
-        f = σ(W_f x + b_f),   i = σ(W_i x + b_i)
-        h̃ = W_h x + b_h
-        h_t = f / (f + i) ⊙ h + i / (f + i) ⊙ h̃
-
-    where h is h_{t−1} and x is x_t; the blocks are ``"f"``, ``"i"`` and ``"candidate"``. Divided by their sum the gates
-    add up to 1, so that the state stays between the candidates.
-
-    The arguments are those of `Cell`.
-
-    Example:
-        >>> MinLSTMCell(3, 4)(torch.zeros(2, 3)).shape
-        torch.Size([2, 4])
-    """
-
-    chrono_blocks = {"f": 1, "i": -1}
-
-    def __init__(self, input_size: int, hidden_size: int, **drawn: Any):
-        super().__init__(input_size, hidden_size, ("f", "i", "candidate"), **drawn)
-
-    def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return f, i, candidate, a and b; the arguments are those of `LinearCell.coefficients`."""
-        a_f, a_i, candidate = projected.chunk(3, dim=-1)
-        f, i = torch.sigmoid(a_f), torch.sigmoid(a_i)
-        a = torch.sigmoid(logsigmoid(a_f) - logsigmoid(a_i))  # f / (f + i), and nothing is divided by zero
-        return {"f": f, "i": i, "candidate": candidate, "a": a, "b": (1 - a) * candidate}
-
-
-class DiagonalCell(LinearCell):
-    """Carry a state-space model with a diagonal real matrix one step forward (Gu et al. 2022).
-
-        ds/dt = λ (u − s)                         in continuous time, with u = W_xh x + b_h
-        h_t = e^{−λ} ⊙ h_{t−1} + (1 − e^{−λ}) ⊙ u_t       its solution over a step of length 1
-
-    The factor is the same at every step, so the states are also a convolution: h_t = Σ_k (1 − e^{−λ}) e^{−λk} u_{t−k}.
-
-    Args:
-        t_max: the longest time constant 1 / λ that a unit begins with, in steps, above 1; the shortest is 1, and their
-            logarithms are evenly spaced.
-        input_size, hidden_size, initialisation: as in `Cell`.
-
-    Example:
-        >>> cell = DiagonalCell(3, 4, t_max=1000)
-        >>> (1 / cell.decay()).round().tolist()
-        [1.0, 10.0, 100.0, 1000.0]
-    """
-
-    option_names = ("t_max",)
-
-    def __init__(self, input_size: int, hidden_size: int, *, t_max: float = 100.0, initialisation: str = "uniform"):
-        super().__init__(input_size, hidden_size, ("u",), ["rate"], initialisation=initialisation)
-        self.t_max = t_max
-        decay = torch.logspace(0, -1, hidden_size, base=t_max)
-        with torch.no_grad():
-            self.rate.copy_(decay.expm1().log())  # softplus, the other way round
-
-    def decay(self) -> torch.Tensor:
-        """Return λ, (hidden_size,), which is above 0: the softplus of the weights `rate`."""
-        return softplus(self.rate)
-
-    def coefficients(self, projected: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return u, a and b; the arguments are those of `LinearCell.coefficients`."""
-        decay = self.decay()
-        return {"u": projected, "a": torch.exp(-decay).expand_as(projected), "b": -torch.expm1(-decay) * projected}
