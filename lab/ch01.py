@@ -13,7 +13,7 @@ import torch
 
 from lab.experiment import Config, Experiment, Metric, at, text
 from lab.texts import texts
-from lab.training import NATS, SAMPLE
+from lab.training import SAMPLE
 from unrolled import decoding
 from unrolled.measure import evaluate, token_nats
 from unrolled.ngram import AddK, Counts, KneserNey, ModifiedKneserNey, NGram
@@ -115,27 +115,6 @@ CHARACTERS = {
 }
 
 
-def measure_growth(config: Config, seed: int, folder: Path) -> dict:
-    """Score n-grams of characters estimated from more and more of a text. Of stories, the seed decides the text."""
-    training, held_out = texts(config, seed)
-    vocabulary = Vocabulary(training + held_out)
-    tokens = vocabulary.encode(held_out)[: config["scored"]]
-    nats, table_bytes = ([[] for _ in config["orders"]] for _ in range(2))
-    for size in config["sizes"]:
-        counts = Counts(vocabulary.encode(training[:size]), len(vocabulary), max(config["orders"]))
-        for place, order in enumerate(config["orders"]):
-            model = ModifiedKneserNey(counts, order)
-            nats[place].append(evaluate(model, tokens).nats_per_symbol)
-            table_bytes[place].append(model.nbytes)
-    return {"nats": nats, "bytes": table_bytes}
-
-
-GROWTH = {
-    "nats": NATS._replace(about="what modified Kneser–Ney n-grams pay", axes=("order", "size")),
-    "bytes": Metric("bytes", "their tables", ("order", "size")),
-}
-
-
 def _characters(corpus: str, characters: int | None = None, reading: str = "whole") -> Config:
     orders = list(range(1, 13))
     return {"text": text(corpus, characters), "reading": reading, "orders": orders, "smoothings": OPTIONS}
@@ -147,14 +126,6 @@ _EVERY_CORPUS = {
     "names": _characters("names", reading="name by name"),
     "time-machine-d2l": _characters("time-machine", reading="letters only"),
 }
-_STORIES = {
-    "text": text("stories", 10_000_000),
-    "sizes": [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 9_000_000],
-    "orders": [2, 4, 6, 8, 10, 12],
-    "scored": 300_000,
-}
-
-
 # Words
 
 
@@ -285,14 +256,6 @@ EXPERIMENTS = (
         measure_characters,
         at(order="orders"),
         seeds=1,
-    ),
-    Experiment(
-        "ngram-learning-curves",
-        "Stories: n-grams of characters estimated from 10,000 to 9,000,000 of them",
-        GROWTH,
-        {"stories": _STORIES},
-        measure_growth,
-        at(order="orders", size="sizes"),  # how many characters were read
     ),
     Experiment(
         "ngram-words",

@@ -9,9 +9,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import lab
 from counter import Counter
-from lab import ch01, ch02, ch03, ch04, ch06, ch11, ch11_induction, ch12, ch12_gpu, ch13, timing
+from lab import ch01, ch02, ch03, ch04, ch06, ch11, ch12, ch12_gpu, ch13, timing
 from lab.experiment import model, text
-from lab.training import fit, model_of
+from lab.training import fit
 from small_experiments import small
 from unrolled import cost, records, tasks
 from unrolled.cells import GRUCell, LSTMCell, RNNCell, initialise, unroll
@@ -170,63 +170,13 @@ def test_the_reach_ends_before_the_first_wrong_answer(limit, reach, tmp_path, mo
     assert ch06.measure(config, 0, tmp_path)["reach"] == 2
 
 
-# Encoder–decoders, and induction heads
+# Encoder–decoders
 
 
 def test_what_is_asked_was_never_learnt_from():
     seeds = {ch11.VALIDATION_SEED % 2**32, ch11.TEST_SEED % 2**32}
     learnt = {1_000_000 * seed + update for seed in range(5) for update in (0, ch11.UPDATES)}
     assert len(seeds) == 2 and not seeds & learnt and min(seeds) > 5_000_000
-
-
-@pytest.mark.parametrize("circles", [True, False])
-def test_what_can_be_known_is_what_followed_before(circles):
-    rows, several = ch11_induction.associated(50, seed=3, circles=circles), False
-    for row, known in zip(rows.tolist(), ch11_induction.known(rows).tolist(), strict=True):
-        followers = {}
-        for now, then, tells in zip(row, row[1:], known, strict=False):
-            assert tells == (now in followers)
-            if now < ch11_induction.FOLLOWED:
-                assert followers.setdefault(now, then) == then
-                assert circles or then >= ch11_induction.FOLLOWED
-        several |= len(set(followers.values())) > 1
-    assert several  # letters have followers of their own
-    free = rows[:, :-1] >= ch11_induction.FOLLOWED
-    assert len(set(rows[:, 1:][free].tolist())) == len(ch11_induction.SYMBOLS)
-
-
-class Perfect(torch.nn.Module):
-    """A model that knows what can be known."""
-
-    def costs(self, inputs, targets):
-        rows = ch11_induction.associated(ch11_induction.ASKED, seed=2**31, circles=False)
-        assert torch.equal(inputs, rows[:, :-1]) and torch.equal(targets, rows[:, 1:])
-        nats = torch.full(targets.shape, math.log(26), dtype=torch.float64)
-        nats[ch11_induction.known(rows)] = 0.0
-        return nats, None
-
-
-def test_a_model_that_looks_back_pays_nothing_for_what_can_be_known():
-    assert ch11_induction.ask(Perfect()) == {"known": 0.0, "unknown": pytest.approx(math.log(26))}
-
-
-def test_what_heads_look_at_is_what_pytorchs_attention_gives_to_those_places():
-    torch.manual_seed(0)
-    network = model_of(lab.find("induction-heads").runs["transformer-1 0.001"], 26).eval()
-    (layer,), rows = network.layers, ch11_induction.associated(3, seed=1)
-    read, there = rows[:, :-1], ch11_induction.known(rows)
-    steps = read.shape[1]
-    x = layer.norm1(network.embed(read) + network.positions.weight[:steps])
-    ahead = torch.ones(steps, steps, dtype=torch.bool).triu(1)
-    _, alpha = layer.self_attn(x, x, x, attn_mask=ahead, average_attn_weights=False)  # (windows, heads, time, time)
-    after, before = torch.zeros(4), torch.zeros(4)
-    for window, step in there.nonzero().tolist():
-        earlier = [place for place in range(step) if read[window, place] == read[window, step]]
-        after += alpha[window, :, step, [place + 1 for place in earlier]].sum(dim=1)
-        before += alpha[window, :, step, step - 1]
-    shares = ch11_induction.looks(network, rows)
-    torch.testing.assert_close(shares["after"][0], after / there.sum())
-    torch.testing.assert_close(shares["before"][0], before / there.sum())
 
 
 # What it costs
