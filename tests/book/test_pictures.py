@@ -21,7 +21,7 @@ LIVE = {
     *("text-costs", "repeated-sentence", "own-words"),
     *("cliff-descent", "lstm-win"),
     *("common-rate", "expected-best", "follow-the-ball"),
-    *("tags-by-side", "signal-by-layer"),
+    "tags-by-side",
     *("bottleneck", "bottleneck-gone", "alignment", "shuffled-weights"),
     *("scan-error", "recall-written", "shell-game-learned"),
 }
