@@ -15,7 +15,6 @@ from unrolled.measure import (
     neurons,
     probes,
     recall_by_lag,
-    symbol_influence,
     token_nats,
 )
 from unrolled.measure.memory import pass_through
@@ -44,7 +43,6 @@ def recalled(predicted, kind):
         (lambda: evaluate(NETWORK, torch.arange(12)), "tokens run from 0 to 11; .* 0 to 8"),
         (lambda: evaluate(COUNTING, -TEXT), "tokens run from -4 to 0; .* 0 to 8"),
         (lambda: token_nats(NETWORK, TEXT, instead=TEXT[1:]), "there are 4 tokens to score and 3 instead"),
-        (lambda: symbol_influence(NETWORK, torch.arange(12)), "tokens run from 0 to 11"),
         (lambda: comparison.over_seeds([1.0], [2.0]), r"shapes are \(1,\) and \(1,\); .*with 2 seeds or more"),
         (lambda: comparison.over_seeds([1.0, 2.0, 3.0], [2.0]), r"shapes are \(3,\) and \(1,\)"),
         (lambda: comparison.over_seeds([0.5, math.nan], [0.6, 0.7]), "a score is nan; leave a training"),
