@@ -23,7 +23,6 @@ LIVE = {
     *("common-rate", "expected-best", "follow-the-ball"),
     *("tags-by-side", "two-maps", "signal-by-layer"),
     *("frames", "alignment", "shuffled-weights"),
-    "recall-written",
 }
 IDENTIFIER = re.compile(r'(?<=[#"])[a-zA-Z][0-9a-f]{10}(?=[")])')  # a hash of what it stands for
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
