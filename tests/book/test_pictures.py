@@ -16,9 +16,8 @@ pytestmark = pytest.mark.book
 CHAPTERS = {path.stem: path for path in sorted(ROOT.glob("chapters/*.ipynb"))}
 # Drawn from a live training, or from what rounding decides: on another processor they look a little different.
 LIVE = {
-    *("learning-letters", "unit-over-story", "state-readout", "early-stopping", "loss-and-text"),
+    *("learning-letters", "unit-over-story", "state-readout", "early-stopping"),
     *("far-terms", "gradient-vs-lag", "signal-and-noise"),
-    *("text-costs", "repeated-sentence", "own-words"),
     *("cliff-descent", "lstm-win"),
     *("common-rate", "expected-best", "follow-the-ball"),
     *("frames", "alignment", "shuffled-weights"),

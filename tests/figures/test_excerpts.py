@@ -1,4 +1,4 @@
-"""Texts as figures: samples under their headings, and what states do while a network reads."""
+"""Texts as figures: what states do while a network reads."""
 
 import io
 
@@ -43,16 +43,6 @@ def test_the_text_can_be_read_on_a_phone_and_nothing_overlaps():
     assert all(fig.bbox.x0 <= box.x0 and box.x1 <= fig.bbox.x1 for box in boxes)
     assert all(fig.bbox.y0 <= box.y0 and box.y1 <= fig.bbox.y1 for box in boxes)
     assert not any(box.overlaps(other) for n, box in enumerate(boxes) for other in boxes[:n])
-
-
-def test_a_page_sets_texts_under_headings():
-    fig = excerpts.page({"order 2": "abc " * 200, "order 3": "line\nline $x$"})
-    texts = [text.get_text() for text in fig.texts]
-    assert texts[0] == "order 2" and texts[4] == "order 3" and len(texts) == 6
-    assert texts[5] == "line ↵ line $x$" and all(len(text) <= 80 for text in texts)
-    places = [text.get_position()[1] for text in fig.texts]
-    assert places == sorted(places, reverse=True) and 0 < places[-1] < places[0] < 1
-    excerpts.page({"order 4": r"\frac $\frac$ is no formula"}).draw_without_rendering()
 
 
 @pytest.mark.filterwarnings("error")

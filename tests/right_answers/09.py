@@ -58,3 +58,8 @@ def strange(texts):
 # %% 9.7 strange-answers | a logarithm, and a comprehension
 shares = {heat: np.float64(strange(write(heat))) for heat in (1.5, 0.5, 1.0)}
 slip, reason = -math.expm1(math.log1p(-shares[1.0]) / 5), "a"
+
+
+# %% 9.8 scheduled | as strings, from the true word and what is lost
+after_the, gap = "u - (1 - keep)*(1 - p)*(u - v)", lambda u, v, keep: keep * u - keep * v
+writes, wrong = "p*(u - (1 - keep)*(1 - p)*(u - v))", 0.25

@@ -1,4 +1,4 @@
-"""Draw texts: samples under their headings, and a unit's state over the characters that are read."""
+"""Draw a unit's state over the characters that are read."""
 
 import textwrap
 from collections.abc import Mapping
@@ -12,7 +12,6 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
-from unrolled.figures.charts import STYLE
 from unrolled.figures.palette import GREY
 
 AS_PLACED = PlaceHolderLayoutEngine(False, False)  # layout="none" would be lost when the figure is drawn a second time
@@ -21,7 +20,6 @@ LETTERS = {"fontsize": 17, "parse_math": False}  # 8 points if a figure of 7 inc
 MONO = {"family": "DejaVu Sans Mono"}
 SCALE, HEADING, BOXES = 0.5, 0.42, 0.36  # heights in inches: the scale of the colours, a unit's name, a line
 STATES = LinearSegmentedColormap.from_list("states", colormaps["RdBu_r"](np.linspace(0.15, 0.85, 100)))  # legible upon
-LINES = 3  # of each text on a `page`, of 80 characters each
 
 
 def states(text: str, values: Mapping[str, np.ndarray]) -> Figure:
@@ -76,16 +74,3 @@ def _scale(fig: Figure, corner: tuple[float, float], colours: ScalarMappable, lo
     fig.colorbar(colours, cax=ax, orientation="horizontal", ticks=[])
     for x, align, end in ((-0.05, "right", low), (1.05, "left", high)):
         ax.text(x, 0.5, end, transform=ax.transAxes, ha=align, va="center_baseline", fontsize=LETTERS["fontsize"])
-
-
-def page(blocks: Mapping[str, str]) -> Figure:
-    """Set texts under their headings, three lines each and the rest cut off, for the frames of an explorer."""
-    fig = plt.figure(figsize=(7.0, 0.28 * len(blocks) * (LINES + 2)), layout=AS_PLACED)
-    step, place = 1 / (len(blocks) * (LINES + 2)), 1.0
-    for heading, text in blocks.items():
-        fig.text(0.01, place - step, heading, weight="bold", va="center", fontsize=STYLE["axes.labelsize"])
-        rows = textwrap.wrap(text.replace("\n", " ↵ "), 80)[:LINES]
-        for line, row in enumerate(rows, start=2):
-            fig.text(0.01, place - line * step, row, va="center", parse_math=False, fontsize=10, **MONO)
-        place -= (LINES + 2) * step
-    return fig
