@@ -10,10 +10,10 @@ from unrolled.text.batches import Batch, Sentences, Streams, backwards, last_sta
 from unrolled.text.corpora import Corpus, CorpusError, load_corpus
 from unrolled.text.numbers import check_range, symbol_numbers
 from unrolled.text.pairs import Examples, PairBatch, pad_pairs, pad_tagged
-from unrolled.text.sentences import SentenceForms, split_sentences
+from unrolled.text.sentences import split_sentences
 from unrolled.text.vocabulary import NONE, UNKNOWN, Vocabulary, WordVocabulary, split_words
 
-__all__ = ["NONE", "UNKNOWN", "Batch", "Corpus", "CorpusError", "Examples", "PairBatch", "SentenceForms", "Sentences"]
+__all__ = ["NONE", "UNKNOWN", "Batch", "Corpus", "CorpusError", "Examples", "PairBatch", "Sentences"]
 __all__ += ["Streams", "Vocabulary", "WordVocabulary", "backwards", "check_range"]
 __all__ += ["last_states", "load_corpus", "masked_loss", "pad_pairs", "pad_tagged", "split_sentences", "split_words"]
 __all__ += ["symbol_numbers"]
