@@ -142,6 +142,13 @@ def test_panels_share_their_y_axis_and_name_each_kind_of_line_once():
     assert own[0].get_ylim() != own[1].get_ylim()
 
 
+def test_a_users_words_are_no_formulas():
+    words = ["$5", "a $^ b $"]
+    fig = charts.heatmap(np.eye(2), columns=words, **AXES, label="z")
+    charts.svg(fig)  # draws every letter
+    assert [label.get_text() for label in fig.axes[0].get_xticklabels()] == words
+
+
 @pytest.mark.parametrize(
     ("matrix", "how", "limits", "palest"),
     [

@@ -82,6 +82,7 @@ def test_perplexity_is_total_over_total_and_no_mean_over_pieces(model):
 def test_the_cost_of_a_text_can_be_shared_among_its_words():
     score = Score(nats=30.0, symbols=20)
     assert score.per(5) == Score(30.0, 5)
+    assert Score(1000.0, 1).perplexity == np.inf
     assert score.per(5).perplexity == pytest.approx(score.perplexity ** (20 / 5))
 
 

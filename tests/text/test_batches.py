@@ -112,6 +112,7 @@ def test_similar_lengths_share_a_batch_and_a_seed_decides_the_order():
         (lambda: masked_loss(LOGITS, TARGETS, MASK[:, 0]), r"mask \(1,\); \(batch, time, vocab_size\) and twice"),
         (lambda: masked_loss(LOGITS, TARGETS, MASK & ~MASK), "the mask is False everywhere; a mean needs"),
         (lambda: masked_loss(LOGITS, TARGETS, MASK.int()), "mask is torch.int32; torch.bool is expected"),
+        (lambda: last_states(torch.zeros(2, 3, 4), torch.tensor([3, 0])), "a length is 0; leave out rows without a"),
     ],
 )
 def test_what_makes_no_batch_is_refused(call, message):

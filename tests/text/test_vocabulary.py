@@ -32,6 +32,8 @@ def test_an_unknown_symbol_is_named_with_its_position(known, text):
         with pytest.raises(ValueError, match="is not among the") as caught:
             vocabulary.encode(text)
         assert str(caught.value).startswith(f"{text[unknown[0]]!r} at position {unknown[0]} ")
+        others = sorted({text[at] for at in unknown} - {text[unknown[0]]})
+        assert (f"(nor are those in {''.join(others[:20])!r})" in str(caught.value)) == bool(others)
     else:
         assert vocabulary.decode(vocabulary.encode(text)) == text
 

@@ -48,7 +48,8 @@ class Score:
     @property
     def perplexity(self) -> float:
         """The effective number of choices (:eq:`eq-perplexity`)."""
-        return float(np.exp(np.float64(self.nats_per_symbol)))  # infinite, not an error, where it is too large
+        nats = self.nats_per_symbol
+        return math.exp(nats) if nats < 700 else math.inf  # the largest float is e to the 709.8
 
     @property
     def bits_per_symbol(self) -> float:
