@@ -120,13 +120,6 @@ def test_the_decoder_begins_with_the_bridge_and_attends_after_its_step():
         assert torch.allclose(logits[0, t], model.output.weight @ answer + model.output.bias, **CLOSE)
 
 
-def test_alignments_are_weights_over_the_symbols_of_the_source():
-    model = EncoderDecoder(7, 9, hidden_size=5, attention="scaled", dropout=0.3)
-    alignments = model.alignments(pad_pairs(PAIRS, start=0))
-    assert [tuple(weights.shape) for weights in alignments] == [(3, 6), (5, 1), (1, 4)] and model.training
-    assert all(torch.allclose(weights.sum(dim=1), torch.ones(len(weights))) for weights in alignments)
-
-
 TOKENS = torch.tensor([[0, 1]])
 
 
@@ -141,7 +134,6 @@ TOKENS = torch.tensor([[0, 1]])
         (lambda: EncoderDecoder(3, 3, attention="cosine"), "attention is 'cosine'; it can be one of additive, dot"),
         (lambda: EncoderDecoder(3, 3)(TOKENS), "begins with what encode"),
         (lambda: EncoderDecoder(3, 9).encode(3 * TOKENS, torch.tensor([2])), "sources run from 0 to 3; symbols"),
-        (lambda: EncoderDecoder(3, 3).alignments(pad_pairs(PAIRS, start=0)), "the model has no attention, so nothing"),
     ],
 )
 def test_bad_input_is_named(call, says):

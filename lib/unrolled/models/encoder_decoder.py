@@ -8,7 +8,7 @@ from torch import nn
 
 from unrolled.cells import State
 from unrolled.models.attention import SCORES, attend, padding_mask
-from unrolled.models.base import NeuralModel, evaluating, look_up
+from unrolled.models.base import NeuralModel, look_up
 from unrolled.models.encoder import Encoder
 from unrolled.models.layers import Dropout, joined_states, make_stack, state_sizes
 from unrolled.text import PairBatch, masked_loss, symbol_numbers
@@ -127,13 +127,3 @@ class EncoderDecoder(NeuralModel):
         """Return the mean of −ln p(symbol) over the symbols of the targets of a batch, nats per symbol."""
         logits, _ = self(batch.inputs, self.encode(batch.sources, batch.lengths))
         return masked_loss(logits, batch.targets, batch.mask)
-
-    @torch.no_grad()
-    def alignments(self, batch: PairBatch) -> list[torch.Tensor]:
-        """Return the weights α of each pair of a batch, (m, n) without pads, on the CPU, in evaluation mode."""
-        if self.score is None:
-            raise ValueError("the model has no attention, so nothing is aligned; make it with attention='additive'")
-        with evaluating(self):
-            alpha = self.look(batch.inputs, self.encode(batch.sources, batch.lengths))[2].cpu()  # (batch, m, n)
-        sizes = zip(alpha, batch.mask.sum(dim=1).tolist(), batch.lengths.tolist(), strict=True)
-        return [weights[:m, :n] for weights, m, n in sizes]
