@@ -96,16 +96,20 @@ METRICS = {
     "seconds": SECONDS,
 }
 
+
+def untuned(network: Config) -> Config:
+    """Return the configuration of a network before its settings are chosen."""
+    read = text("stories", round(4.5 * UPDATES * recipe.SYMBOLS), words=True, three_parts=True)
+    return {"text": read, "model": network, "asked": [2000, 4000, UPDATES]}  # on the way, and at the end
+
+
 EXPERIMENTS = (
     Experiment(
         "recall-of-names",
         "Stories, words: who recalls a name after 8,000 updates, half a million weights each, by the book's recipe",
         METRICS,
-        {
-            core: {"text": text("stories", round(4.5 * UPDATES * recipe.SYMBOLS), words=True, three_parts=True)}
-            | {"model": network, "asked": [2000, 4000, UPDATES]}  # on the way, and at the end
-            for core, network in MODELS.items()
-        },
+        {core: untuned(network) for core, network in MODELS.items()}
+        | {"lstm, bias 0": recipe.put(untuned(MODELS["lstm"]), {"rate": 0.005, "bias": 0})},  # what the bias is worth
         measure,
         # the upper edges of the bins of lag, in characters; a word of the story is named once
         lambda config: {"lag_bin": EDGES[1:], "updates": config["asked"], "hero": list(HEROES)},
